@@ -1,0 +1,4927 @@
+/*
+ * npksd.h - v0.1.0 - could my recorded data have come from this generator?
+ * One C header that answers with an exact p-value and says where the two differ.
+ * Kernelised Stein test for implicit generative models (NP-KSD, Xu & Reinert), and more.
+ * SPDX-License-Identifier: MIT OR Unlicense       (both texts at the end of this file)
+ *
+ * RECIPE
+ *     In exactly one C or C++ file:   #define NPKSD_IMPLEMENTATION
+ *                                     #include "npksd.h"
+ *     Everywhere else:                #include "npksd.h"
+ *     Compile as C99 or C++11 or later and link with -lm. That is all.
+ *
+ * QUICK EXAMPLE (examples/quickstart.c is this program)
+ *
+ *     #define NPKSD_IMPLEMENTATION
+ *     #include "npksd.h"
+ *     #include <stdio.h>
+ *
+ *     static int dice_tower(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+ *     {
+ *         npksd_real wobble = *(const npksd_real *)user_data;
+ *         for (size_t i = 0; i < count * m; i++)
+ *             rows[i] = 3 + wobble * npksd_normal(rng);
+ *         return 0;
+ *     }
+ *
+ *     int main(void)
+ *     {
+ *         npksd_real recorded[100 * 2], wobble = 1;      ... 100 recorded rows of 2 numbers ...
+ *         npksd_result result;
+ *         npksd_status status = npksd_test(recorded, 100, 2, dice_tower, &wobble, NULL, &result);
+ *         if (status != NPKSD_OK) { puts(npksd_status_string(status)); return 1; }
+ *         printf("p = %.3f: %s\n", (double)result.p_value, result.reject ? "rejected" : "not rejected");
+ *         return 0;
+ *     }
+ *
+ */
+#ifndef NPKSD_H
+#define NPKSD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NPKSD_VERSION_MAJOR 0
+#define NPKSD_VERSION_MINOR 1
+#define NPKSD_VERSION_PATCH 0
+#define NPKSD_VERSION (NPKSD_VERSION_MAJOR * 10000 + NPKSD_VERSION_MINOR * 100 + NPKSD_VERSION_PATCH)
+
+/* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
+   engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
+#ifdef NPKSD_FLOAT
+#define NPKSDI_BASE_NAME(name) npksdf_##name
+#else
+#define NPKSDI_BASE_NAME(name) npksd_##name
+#endif
+#ifdef NPKSD_NAMESPACE
+#define NPKSDI_JOIN(a, b) a##b
+#define NPKSDI_PASTE(a, b) NPKSDI_JOIN(a, b)
+#define NPKSDI_NAME(name) NPKSDI_PASTE(NPKSD_NAMESPACE, NPKSDI_BASE_NAME(name))
+#else
+#define NPKSDI_NAME(name) NPKSDI_BASE_NAME(name)
+#endif
+#if defined(NPKSD_FLOAT) || defined(NPKSD_NAMESPACE)
+#define npksd_status_string NPKSDI_NAME(status_string)
+#define npksd_version NPKSDI_NAME(version)
+#define npksd_rng_seeded NPKSDI_NAME(rng_seeded)
+#define npksd_uniform NPKSDI_NAME(uniform)
+#define npksd_normal NPKSDI_NAME(normal)
+#define npksd_default_options NPKSDI_NAME(default_options)
+#define npksd_options_problem NPKSDI_NAME(options_problem)
+#define npksd_samples_minimum NPKSDI_NAME(samples_minimum)
+#define npksd_test NPKSDI_NAME(test)
+#define npksd_test_samples NPKSDI_NAME(test_samples)
+#define npksd_test_samples_diagnose NPKSDI_NAME(test_samples_diagnose)
+#define npksd_self_check NPKSDI_NAME(self_check)
+#define npksd_power NPKSDI_NAME(power)
+#define npksd_tester_size NPKSDI_NAME(tester_size)
+#define npksd_tester_init NPKSDI_NAME(tester_init)
+#define npksd_tester_create NPKSDI_NAME(tester_create)
+#define npksd_tester_step NPKSDI_NAME(tester_step)
+#define npksd_tester_progress NPKSDI_NAME(tester_progress)
+#define npksd_tester_check NPKSDI_NAME(tester_check)
+#define npksd_tester_null NPKSDI_NAME(tester_null)
+#define npksd_tester_scores NPKSDI_NAME(tester_scores)
+#define npksd_tester_destroy NPKSDI_NAME(tester_destroy)
+#define npksd_median_distance NPKSDI_NAME(median_distance)
+#define npksd_statistic NPKSDI_NAME(statistic)
+#endif
+
+#ifdef NPKSD_STATIC
+#if defined(__GNUC__) || defined(__clang__)
+#define NPKSD_API static __attribute__((unused))
+#else
+#define NPKSD_API static
+#endif
+#else
+#define NPKSD_API extern
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ======== types ======== */
+
+#ifdef NPKSD_FLOAT
+typedef float npksd_real;
+#else
+typedef double npksd_real;
+#endif
+
+/* name, value, text: the enum and npksd_status_string both come from this list */
+#define NPKSD_STATUS_LIST(X)                                                                       \
+    X(OK, 0, "ok")                                                                                 \
+    X(MORE, 1, "not finished: call step again")                                                    \
+    X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem says which)")    \
+    X(ERROR_MEMORY, -2, "not enough memory, or the workspace is too small")                        \
+    X(ERROR_NONFINITE, -3, "NaN or infinity in rows or scores")                                    \
+    X(ERROR_GENERATOR, -4, "the generator gave up, or ignores its rng")                            \
+    X(ERROR_NUMERIC, -5, "the score equations cannot be solved: raise ridge or fit_rows")          \
+    X(ERROR_FORMAT, -6, "not a blob of this version and precision, or a damaged one")              \
+    X(ERROR_STATE, -7, "called too early: step until NPKSD_OK first")
+
+typedef enum npksd_status {
+#define NPKSDI_ENUM(name, value, text) NPKSD_##name = value,
+    NPKSD_STATUS_LIST(NPKSDI_ENUM)
+#undef NPKSDI_ENUM
+    NPKSD_STATUS_LAST = NPKSD_ERROR_STATE
+} npksd_status;
+
+typedef struct npksd_allocator {
+    void *(*alloc_fn)(size_t bytes, void *user_data);           /* NULL return = out of memory */
+    void (*free_fn)(void *ptr, size_t bytes, void *user_data);  /* bytes as asked for */
+    void *user_data;
+} npksd_allocator;
+/* Both functions or neither; all zero = malloc and free (not with NPKSD_NO_MALLOC). */
+
+typedef struct npksd_rng {
+    uint64_t (*next_fn)(void *user_data);                  /* 64 uniform bits */
+    void (*seek_fn)(uint64_t stream, void *user_data);     /* go to the start of a stream, or NULL */
+    void *user_data;
+} npksd_rng;
+/* All zero = the built-in counter generator keyed by options.seed. Without seek_fn the numbers are used in
+   the order they come: reproducible, but not splittable over threads. */
+
+typedef struct npksd_rng_state {
+    uint64_t seed_, stream_, index_; /* the next word is number index_ of stream (seed_, stream_) */
+    uint64_t words_[8];              /* words index_ - index_ % 8 ... of it, made 8 at a time */
+} npksd_rng_state;
+
+typedef int (*npksd_sample_fn)(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data);
+/* The generator under test: write count rows of m numbers, row after row, drawing every random number from
+   rng. Return 0, or anything else to give up. count is always n, one whole data set. */
+
+typedef int (*npksd_score_fn)(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *user_data);
+/* d log q(x) / dx_i for each row and coordinate, in the units of the rows. Re-entrant. Return 0. */
+
+typedef void (*npksd_summary_fn)(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *user_data);
+/* t = summary_dim numbers computed from row without its coordinate i. Re-entrant. */
+
+enum { NPKSD_SUMMARY_MEAN, NPKSD_SUMMARY_NONE, NPKSD_SUMMARY_ALL, NPKSD_SUMMARY_MEAN_VAR,
+       NPKSD_SUMMARY_NEIGHBOURS, NPKSD_SUMMARY_CALLBACK };
+enum { NPKSD_ESTIMATOR_AUTO, NPKSD_ESTIMATOR_GAUSS, NPKSD_ESTIMATOR_POLY, NPKSD_ESTIMATOR_SPLINE,
+       NPKSD_ESTIMATOR_RBF, NPKSD_ESTIMATOR_CALLBACK };
+enum { NPKSD_KERNEL_GAUSS, NPKSD_KERNEL_IMQ };
+enum { NPKSD_FORM_VECTOR, NPKSD_FORM_SCALAR };
+enum { NPKSD_STATISTIC_UV, NPKSD_STATISTIC_V, NPKSD_STATISTIC_U };
+enum { NPKSD_CALIBRATE_MONTE_CARLO, NPKSD_CALIBRATE_WILD_BOOTSTRAP };
+enum { NPKSD_COMPONENT_STEIN = 1, NPKSD_COMPONENT_MIRROR = 2, NPKSD_COMPONENT_MOMENT = 4,
+       NPKSD_COMPONENT_MMD = 8, NPKSD_COMPONENT_ALL = 15 };
+enum { NPKSD_FLAG_TIES = 1,                /* over 5 % repeated values in a coordinate of the fit sample */
+       NPKSD_FLAG_CONSTANT_COORDINATE = 2, /* a coordinate of the fit sample never changes */
+       NPKSD_FLAG_STOPPED_EARLY = 4 };     /* stop_after was reached */
+enum { NPKSD_SCALES_MAX = 16, NPKSD_FEATURES_MAX = 256 };
+
+typedef struct npksd_options {
+    uint64_t seed;               /* 0; any number is an ordinary seed */
+    npksd_rng rng;               /* zero: built in */
+    npksd_allocator allocator;   /* zero: malloc */
+    size_t fit_rows;             /* 4000; N, rows drawn to learn the scores, at least 2 */
+    size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
+    size_t pilot;                /* 200; data sets that standardise the components, at least 2 */
+    npksd_real alpha;            /* 0.05; level of result.reject */
+    size_t resample;             /* 0: all coordinates; B: as many drawn at random, others are not fitted */
+    int resample_redraw;         /* 0: one index set for all data sets; 1: drawn again for each */
+    int resample_distinct;       /* 0: with replacement; 1: without, B <= m */
+    int summary;                 /* NPKSD_SUMMARY_MEAN: what a score knows of the other coordinates */
+    npksd_summary_fn summary_fn; /* for NPKSD_SUMMARY_CALLBACK ... */
+    void *summary_user_data;
+    size_t summary_dim;          /* ... and how many numbers it writes */
+    int estimator;               /* NPKSD_ESTIMATOR_AUTO */
+    size_t degree;               /* 0: chosen (POLY 3; SPLINE 1, in t); at most 8 (SPLINE 3) */
+    size_t basis;                /* 0: chosen (SPLINE 10, at least 4; RBF 24) */
+    npksd_real ridge;            /* 0: chosen; otherwise relative to the mean diagonal of the moment matrix */
+    npksd_score_fn score_fn;     /* for NPKSD_ESTIMATOR_CALLBACK: the classical KSD */
+    void *score_user_data;
+    int kernel;                  /* NPKSD_KERNEL_GAUSS */
+    npksd_real bandwidth;        /* 0: median distance of the fit sample (scaled units) */
+    const npksd_real *scales;    /* multipliers of bandwidth^2, copied; NULL with count 0: 1/8 1/4 1/2 1 */
+    size_t scale_count;          /* 0 to NPKSD_SCALES_MAX */
+    int form;                    /* NPKSD_FORM_VECTOR */
+    int statistic;               /* NPKSD_STATISTIC_UV: V and U, aggregated */
+    unsigned components;         /* NPKSD_COMPONENT_ALL */
+    npksd_real smooth;           /* 0; sd of noise added to all rows alike, in scaled units */
+    int standardize;             /* 1: scale each coordinate by its deviation in the fit sample; 0: centre only */
+    size_t features;             /* 0: exact, n^2 work; F: linear time with F random frequencies (Gauss kernel) */
+    size_t stop_after;           /* 0: never; h: npksd_test stops at the h-th replicate >= the statistic */
+    int calibration;             /* NPKSD_CALIBRATE_MONTE_CARLO */
+    int diagnose;                /* 0; 1: keep what npksd_diagnosis needs, m numbers a replicate */
+    size_t block;                /* 1; npksd_test_samples: rows of one session, permuted together */
+} npksd_options;
+
+typedef struct npksd_result {
+    npksd_real statistic;    /* T of the observed rows: largest standardised component, or the only one */
+    npksd_real p_value;      /* exact: P(p <= a) <= a if the rows come from the generator, for every a */
+    npksd_real threshold;    /* reject means statistic > threshold */
+    npksd_real bandwidth;    /* sigma, scaled units */
+    int reject;              /* p_value <= alpha */
+    size_t replicates;       /* replicates used */
+    npksd_real p_low, p_high;/* 95 % interval for the p-value that endless replicates would give */
+    npksd_real ksd2;         /* effect size: U-statistic at the base bandwidth; may be negative */
+    npksd_real out_of_range; /* share of observed rows outside the box of the fit sample */
+    unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
+    unsigned flags;          /* NPKSD_FLAG_ */
+} npksd_result;
+
+typedef struct npksd_diagnosis {
+    npksd_real *coordinate_statistic;  /* m, or NULL: share v_i of the VECTOR V-statistic at the base bandwidth */
+    npksd_real *coordinate_p;          /* m, or NULL: p-value of v_i by itself */
+    npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, paid for looking at m of them */
+    npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b), the pull of each row */
+} npksd_diagnosis;
+/* Valid when nothing differs at all. A changed dependence lights up every coordinate that takes part in it. */
+
+typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution for data sets of n rows */
+
+/* ======== tier 1: one call ======== */
+
+NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                  void *user_data, const npksd_options *options, npksd_result *result);
+/* Could observed (n rows of m numbers, row-major) have come from sample_fn? options NULL = defaults. */
+
+/* ======== tier 2: prepare once, check many ======== */
+
+NPKSD_API npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options, size_t *bytes);
+/* Bytes that npksd_tester_init needs for these options, alignment slack included. */
+
+NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                         void *user_data, const npksd_options *options, void *workspace,
+                                         size_t bytes);
+/* A tester inside workspace (any alignment), which must outlive it. No allocation, now or later. */
+
+NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                           void *user_data, const npksd_options *options);
+/* The same in one allocation from options.allocator; none later. */
+
+NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t units);
+/* Do up to units of work: fit, pilot, replicates. NPKSD_MORE until all is done, then NPKSD_OK. A generator
+   call is one unit; the rest is cut into units of about equal cost. An error stays: create another tester. */
+
+NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
+/* Units done and in all. Either pointer may be NULL. */
+
+NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed, npksd_result *result,
+                                          npksd_diagnosis *diagnosis);
+/* Test n rows against the finished tester; as often as you like. diagnosis may be NULL; coordinate p-values
+   need options.diagnose. NPKSD_ERROR_STATE before the last step. */
+
+NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real *out, size_t capacity, size_t *count);
+/* The statistics of the replicates in the order drawn, for plots; count = how many there are, NULL is fine. */
+
+NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows, size_t count,
+                                           npksd_real *scores);
+/* The fitted scores at any rows (count x m), in the units of the rows. NPKSD_ERROR_STATE before the fit. */
+
+NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
+/* Gives the memory of create back; does nothing for init or NULL. */
+
+/* ======== random numbers, options, text ======== */
+
+NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
+/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed, stream). */
+
+NPKSD_API npksd_real npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
+NPKSD_API npksd_real npksd_normal(npksd_rng *rng);  /* standard normal, ziggurat of 128 layers, exact */
+
+NPKSD_API npksd_options npksd_default_options(void);
+NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
+/* NULL = fine for n rows of m numbers; otherwise which field is wrong and why. */
+
+NPKSD_API const char *npksd_status_string(npksd_status status);
+NPKSD_API int npksd_version(void); /* NPKSD_VERSION of the implementation */
+
+/* ======== primitives ======== */
+
+NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
+                                             const npksd_options *options, npksd_real *out);
+/* Median Euclidean distance over all pairs; 0 is replaced by the mean distance, that 0 too by 1. Uses the
+   allocator of options, if any. */
+
+NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n, size_t m,
+                                       const npksd_real *weights, const npksd_options *options, npksd_real *out);
+/* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be > 0.
+   Uses kernel, form, statistic (V or U), features, seed and the first of scales (or 1). */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPKSD_H */
+
+/* ================================================================================================
+   End of the API. What follows is the implementation: you need not read on to use the library.
+   ================================================================================================ */
+
+#if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
+#define NPKSDI_IMPLEMENTED
+
+/* ======== >>hooks: what the outside world may replace ======== */
+
+#include <float.h>
+#include <limits.h>
+#ifndef NPKSD_NO_MALLOC
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if (defined(NPKSD_SIN) && !defined(NPKSD_COS)) || (!defined(NPKSD_SIN) && defined(NPKSD_COS))
+#error "npksd.h: define NPKSD_SIN and NPKSD_COS together, or neither"
+#endif
+#if (defined(NPKSD_MEMCPY) && !defined(NPKSD_MEMSET)) || (!defined(NPKSD_MEMCPY) && defined(NPKSD_MEMSET))
+#error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
+#endif
+#ifndef NPKSD_ASSERT
+#define NPKSD_ASSERT(x) ((void)0)
+#endif
+#ifndef NPKSD_MEMCPY
+#ifdef NPKSD_NO_MALLOC
+void *memcpy(void *, const void *, size_t);
+void *memset(void *, int, size_t);
+#endif
+#define NPKSD_MEMCPY memcpy
+#define NPKSD_MEMSET memset
+#endif
+
+#if defined(__cplusplus)
+#if defined(__GNUC__) || defined(_MSC_VER)
+#define NPKSDI_RESTRICT __restrict
+#else
+#define NPKSDI_RESTRICT
+#endif
+#else
+#define NPKSDI_RESTRICT restrict
+#endif
+#if defined(__GNUC__) || defined(__clang__)
+#define NPKSDI_INLINE static inline __attribute__((always_inline))
+#else
+#define NPKSDI_INLINE static inline
+#endif
+#ifdef NPKSD_STATIC
+#define NPKSDI_DEF NPKSD_API
+#else
+#define NPKSDI_DEF
+#endif
+
+#define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
+#ifdef NPKSD_FLOAT
+#define NPKSDI_TINY FLT_MIN
+#define NPKSDI_EPSILON FLT_EPSILON
+#define NPKSDI_HUGE NPKSDI_C(1e37)
+#define NPKSDI_CLAMP NPKSDI_C(1e4)           /* largest scaled value */
+#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e15) /* largest coordinate: its square is summed */
+#define NPKSDI_EXP_LOW NPKSDI_C(-87)
+typedef uint32_t npksdi_bits;
+#define NPKSDI_MANTISSA 23
+#define NPKSDI_BIAS 127
+#else
+#define NPKSDI_TINY DBL_MIN
+#define NPKSDI_EPSILON DBL_EPSILON
+#define NPKSDI_HUGE NPKSDI_C(1e300)
+#define NPKSDI_CLAMP NPKSDI_C(1e6)
+#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e140)
+#define NPKSDI_EXP_LOW NPKSDI_C(-708)
+typedef uint64_t npksdi_bits;
+#define NPKSDI_MANTISSA 52
+#define NPKSDI_BIAS 1023
+#endif
+
+/* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
+   memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
+   plain -O2 without being told about the processor. NPKSDI_G rows at a time meet a panel. */
+#define NPKSDI_T 16
+#define NPKSDI_G 4
+#define NPKSDI_TILE (NPKSDI_T * NPKSDI_G)
+
+NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
+NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ? a : b; }
+NPKSDI_INLINE npksd_real npksdi_abs(npksd_real a) { return a < 0 ? -a : a; }
+NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
+{
+    return a > limit ? limit : (a < -limit ? -limit : a);
+}
+NPKSDI_INLINE size_t npksdi_min_size(size_t a, size_t b) { return a < b ? a : b; }
+NPKSDI_INLINE size_t npksdi_max_size(size_t a, size_t b) { return a > b ? a : b; }
+NPKSDI_INLINE size_t npksdi_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+/* ======== >>maths: elementary functions that vectorise and survive -ffast-math ======== */
+
+typedef union npksdi_pun {
+    npksd_real value;
+    npksdi_bits bits;
+} npksdi_pun;
+
+/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove it. */
+static int npksdi_finite(const npksd_real *values, size_t count)
+{
+    npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
+    size_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        npksdi_pun pun;
+        pun.value = values[i];
+        bad += (pun.bits & mask) == mask;
+    }
+    return bad == 0;
+}
+
+/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at Chebyshev
+   nodes. Rounding goes through an integer: the usual trick of adding 2^52 is undone by -ffast-math.
+   Below NPKSDI_EXP_LOW the result is 0. */
+NPKSDI_INLINE npksd_real npksdi_exp(npksd_real x)
+{
+    npksd_real y = x < NPKSDI_EXP_LOW ? NPKSDI_EXP_LOW : (x > -NPKSDI_EXP_LOW ? -NPKSDI_EXP_LOW : x);
+    npksd_real scaled = y * NPKSDI_C(1.4426950408889634);
+    int k = (int)(scaled + (scaled < 0 ? NPKSDI_C(-0.5) : NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)k, p;
+    npksdi_pun power;
+    power.bits = (npksdi_bits)(uint32_t)(k + NPKSDI_BIAS) << NPKSDI_MANTISSA;
+#ifdef NPKSD_FLOAT
+    npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
+    p = 0.0013941108434f;
+    p = p * r + 0.00837512639815f;
+    p = p * r + 0.0416663528968f;
+    p = p * r + 0.166664155147f;
+    p = p * r + 0.500000004712f;
+    p = p * r + 1.00000003772f;
+    p = p * r + 1.0f;
+#else
+    npksd_real r = (y - kr * 0.693147180369123816490) - kr * 1.90821492927058770002e-10;
+    p = 2.5110037605963777712e-8;
+    p = p * r + 2.7632639639041029749e-7;
+    p = p * r + 2.7557240918578969823e-6;
+    p = p * r + 2.4801485482328492419e-5;
+    p = p * r + 1.9841269890047113707e-4;
+    p = p * r + 1.3888888952314774652e-3;
+    p = p * r + 8.3333333333196006109e-3;
+    p = p * r + 4.1666666666488095495e-2;
+    p = p * r + 1.6666666666666680806e-1;
+    p = p * r + 5.0000000000000183855e-1;
+    p = p * r + 1.0;
+    p = p * r + 1.0;
+#endif
+    return x < NPKSDI_EXP_LOW ? 0 : p * power.value;
+}
+
+/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)). */
+static npksd_real npksdi_log(npksd_real x)
+{
+    npksdi_pun pun;
+    pun.value = x;
+    int k = (int)(pun.bits >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
+    npksdi_bits fraction = ((npksdi_bits)1 << NPKSDI_MANTISSA) - 1;
+    pun.bits = (pun.bits & fraction) | ((npksdi_bits)NPKSDI_BIAS << NPKSDI_MANTISSA);
+    npksd_real f = pun.value;
+    if (f > NPKSDI_C(1.4142135623730951)) {
+        f *= NPKSDI_C(0.5);
+        k++;
+    }
+    npksd_real u = (f - 1) / (f + 1), u2 = u * u, sum = 0;
+    for (int j = 21; j >= 1; j -= 2)
+        sum = sum * u2 + 1 / (npksd_real)j;
+    return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
+}
+
+/* sin and cos of an angle clamped to +-1e9 (float 1e4), by quarter turns of pi/2. */
+NPKSDI_INLINE void npksdi_sincos(npksd_real angle, npksd_real *sine, npksd_real *cosine)
+{
+#ifdef NPKSD_FLOAT
+    npksd_real x = npksdi_clamp(angle, 1e4f);
+#else
+    npksd_real x = npksdi_clamp(angle, 1e9);
+#endif
+    npksd_real turns = x * NPKSDI_C(0.63661977236758134);
+    int k = (int)(turns + (turns < 0 ? NPKSDI_C(-0.5) : NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)k;
+#ifdef NPKSD_FLOAT
+    npksd_real r = ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
+    npksd_real y = r * r;
+    npksd_real s = -0.000195039042508f;
+    s = s * y + 0.0083320357856f;
+    s = s * y - 0.16666650674f;
+    s = (s * y + 0.999999996918f) * r;
+    npksd_real c = 2.43798312512e-5f;
+    c = c * y - 0.00138866179996f;
+    c = c * y + 0.0416666166925f;
+    c = c * y - 0.499999996149f;
+    c = c * y + 1.0f;
+#else
+    npksd_real r = ((x - kr * 1.57079632673412561417) - kr * 6.0771005063039659752e-11) -
+                   kr * 2.0222662487959507e-21;
+    npksd_real y = r * r;
+    npksd_real s = 1.5894736651849095259e-10;
+    s = s * y - 2.5050716974102745028e-8;
+    s = s * y + 2.7557313376400129128e-6;
+    s = s * y - 1.9841269828650300013e-4;
+    s = s * y + 8.3333333333203624567e-3;
+    s = s * y - 1.6666666666666616666e-1;
+    s = (s * y + 1.0) * r;
+    npksd_real c = -1.1353379638297574126e-11;
+    c = c * y + 2.0875582380663953044e-9;
+    c = c * y - 2.7557313097790086271e-7;
+    c = c * y + 2.4801587283881153004e-5;
+    c = c * y - 1.3888888888861094596e-3;
+    c = c * y + 4.1666666666666452389e-2;
+    c = c * y - 0.5;
+    c = c * y + 1.0;
+#endif
+    npksd_real swapped_s = (k & 1) ? c : s, swapped_c = (k & 1) ? s : c;
+    *sine = (k & 2) ? -swapped_s : swapped_s;
+    *cosine = ((k + 1) & 2) ? -swapped_c : swapped_c;
+}
+
+#ifdef NPKSD_NO_MALLOC
+/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an ulp. */
+static npksd_real npksdi_sqrt(npksd_real x)
+{
+    if (!(x >= NPKSDI_TINY))
+        return 0;
+    npksdi_pun pun;
+    pun.value = x;
+    pun.bits = (pun.bits >> 1) + ((npksdi_bits)NPKSDI_BIAS << (NPKSDI_MANTISSA - 1));
+    npksd_real root = pun.value;
+    for (int i = 0; i < 5; i++)
+        root = NPKSDI_C(0.5) * (root + x / root);
+    return root;
+}
+#endif
+
+#ifndef NPKSD_EXP
+#define NPKSD_EXP(x) npksdi_exp(x)
+#endif
+#ifndef NPKSD_LOG
+#define NPKSD_LOG(x) npksdi_log(x)
+#endif
+#ifndef NPKSD_SQRT
+#ifdef NPKSD_NO_MALLOC
+#define NPKSD_SQRT(x) npksdi_sqrt(x)
+#elif defined(NPKSD_FLOAT)
+#define NPKSD_SQRT(x) sqrtf(x)
+#else
+#define NPKSD_SQRT(x) sqrt(x)
+#endif
+#endif
+#ifdef NPKSD_SIN
+#define NPKSDI_SINCOS(x, s, c) (*(s) = NPKSD_SIN(x), *(c) = NPKSD_COS(x))
+#else
+#define NPKSDI_SINCOS(x, s, c) npksdi_sincos(x, s, c)
+#endif
+
+/* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
+
+/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream r. */
+#define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
+enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_HELD_OUT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET,
+       NPKSDI_FREQUENCIES, NPKSDI_KEPT_NOISE, NPKSDI_SPLIT, NPKSDI_PERMUTATION, NPKSDI_SIGNS };
+
+NPKSDI_INLINE uint64_t npksdi_rotate(uint64_t x, int by) { return (x << by) | (x >> (64 - by)); }
+
+/* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
+   (block, 0). Four blocks at once, side by side, fill the eight words of the state. */
+static void npksdi_rng_fill(npksd_rng_state *state)
+{
+    static const int rotation[8] = {16, 42, 12, 31, 16, 32, 24, 21};
+    uint64_t key[3];
+    key[0] = state->seed_;
+    key[1] = state->stream_;
+    key[2] = UINT64_C(0x1BD11BDAA9FC1A22) ^ key[0] ^ key[1];
+    uint64_t a[4], b[4];
+    for (size_t i = 0; i < 4; i++) {
+        a[i] = state->index_ / 2 + i + key[0];
+        b[i] = key[1];
+    }
+    for (size_t round = 0; round < 13; round++) {
+        int by = rotation[round % 8];
+        for (size_t i = 0; i < 4; i++) {
+            a[i] += b[i];
+            b[i] = npksdi_rotate(b[i], by) ^ a[i];
+        }
+        if (round % 4 == 3) {
+            uint64_t injection = round / 4 + 1;
+            for (size_t i = 0; i < 4; i++) {
+                a[i] += key[injection % 3];
+                b[i] += key[(injection + 1) % 3] + injection;
+            }
+        }
+    }
+    for (size_t i = 0; i < 4; i++) {
+        state->words_[2 * i] = a[i];
+        state->words_[2 * i + 1] = b[i];
+    }
+}
+
+static uint64_t npksdi_rng_next(void *user_data)
+{
+    npksd_rng_state *state = (npksd_rng_state *)user_data;
+    size_t slot = (size_t)(state->index_ % 8);
+    if (slot == 0)
+        npksdi_rng_fill(state);
+    state->index_++;
+    return state->words_[slot];
+}
+
+static void npksdi_rng_seek(uint64_t stream, void *user_data)
+{
+    npksd_rng_state *state = (npksd_rng_state *)user_data;
+    state->stream_ = stream;
+    state->index_ = 0;
+}
+
+NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
+{
+    npksd_rng rng;
+    NPKSD_MEMSET(state, 0, sizeof *state);
+    state->seed_ = seed;
+    state->stream_ = stream;
+    rng.next_fn = npksdi_rng_next;
+    rng.seek_fn = npksdi_rng_seek;
+    rng.user_data = state;
+    return rng;
+}
+
+/* The built-in generator without the cost of a call through a pointer. */
+NPKSDI_INLINE uint64_t npksdi_word(npksd_rng *rng)
+{
+    return rng->next_fn == npksdi_rng_next ? npksdi_rng_next(rng->user_data)
+                                           : rng->next_fn(rng->user_data);
+}
+
+NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
+{
+#ifdef NPKSD_FLOAT
+    return (npksd_real)(uint32_t)(word >> 40) * (1.0f / 16777216.0f);
+#else
+    return (npksd_real)(int64_t)(word >> 11) * (1.0 / 9007199254740992.0);
+#endif
+}
+
+NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
+
+/* Edges x_0 > x_1 > ... > x_128 = 0 of 128 layers of equal area under exp(-x^2/2) (Marsaglia and
+   Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). */
+static const npksd_real npksdi_layers[129] = {
+    NPKSDI_C(3.7130862467403633), NPKSDI_C(3.4426198558966521), NPKSDI_C(3.2230849845786185),
+    NPKSDI_C(3.0832288582142137), NPKSDI_C(2.978696252645017), NPKSDI_C(2.8943440070186706),
+    NPKSDI_C(2.8231253505459664), NPKSDI_C(2.7611693723841539), NPKSDI_C(2.7061135731187223),
+    NPKSDI_C(2.6564064112581925), NPKSDI_C(2.6109722484286132), NPKSDI_C(2.5690336259216391),
+    NPKSDI_C(2.5300096723854666), NPKSDI_C(2.4934545220919508), NPKSDI_C(2.4590181774083501),
+    NPKSDI_C(2.4264206455302116), NPKSDI_C(2.3954342780074673), NPKSDI_C(2.3658713701139875),
+    NPKSDI_C(2.3375752413355307), NPKSDI_C(2.3104136836950022), NPKSDI_C(2.2842740596736568),
+    NPKSDI_C(2.2590595738653295), NPKSDI_C(2.234686395587057), NPKSDI_C(2.2110814088747278),
+    NPKSDI_C(2.1881804320720206), NPKSDI_C(2.1659267937448407), NPKSDI_C(2.1442701823562614),
+    NPKSDI_C(2.12316570866979), NPKSDI_C(2.1025731351849989), NPKSDI_C(2.0824562379877246),
+    NPKSDI_C(2.0627822745039634), NPKSDI_C(2.0435215366506695), NPKSDI_C(2.0246469733729339),
+    NPKSDI_C(2.0061338699589668), NPKSDI_C(1.9879595741230607), NPKSDI_C(1.9701032608497132),
+    NPKSDI_C(1.9525457295488889), NPKSDI_C(1.9352692282919002), NPKSDI_C(1.918257300859732),
+    NPKSDI_C(1.9014946531003176), NPKSDI_C(1.8849670357028692), NPKSDI_C(1.868661140989542),
+    NPKSDI_C(1.8525645117230871), NPKSDI_C(1.836665460253384), NPKSDI_C(1.8209529965910051),
+    NPKSDI_C(1.8054167642140487), NPKSDI_C(1.790046982594619), NPKSDI_C(1.7748343955807692),
+    NPKSDI_C(1.7597702248942319), NPKSDI_C(1.7448461281083765), NPKSDI_C(1.7300541605582435),
+    NPKSDI_C(1.7153867407081165), NPKSDI_C(1.7008366185643009), NPKSDI_C(1.6863968467734863),
+    NPKSDI_C(1.6720607540918522), NPKSDI_C(1.6578219209482075), NPKSDI_C(1.6436741568569826),
+    NPKSDI_C(1.6296114794646784), NPKSDI_C(1.615628095037133), NPKSDI_C(1.6017183802152771),
+    NPKSDI_C(1.5878768648844007), NPKSDI_C(1.5740982160167497), NPKSDI_C(1.5603772223598407),
+    NPKSDI_C(1.5467087798535035), NPKSDI_C(1.5330878776675561), NPKSDI_C(1.5195095847593708),
+    NPKSDI_C(1.5059690368565503), NPKSDI_C(1.4924614237746154), NPKSDI_C(1.4789819769830979),
+    NPKSDI_C(1.4655259573357946), NPKSDI_C(1.4520886428822165), NPKSDI_C(1.4386653166774613),
+    NPKSDI_C(1.4252512545068616), NPKSDI_C(1.4118417124397603), NPKSDI_C(1.3984319141236064),
+    NPKSDI_C(1.3850170377251486), NPKSDI_C(1.3715922024197323), NPKSDI_C(1.3581524543224229),
+    NPKSDI_C(1.344692751745713), NPKSDI_C(1.3312079496576765), NPKSDI_C(1.317692783201343),
+    NPKSDI_C(1.3041418501204215), NPKSDI_C(1.2905495919178732), NPKSDI_C(1.2769102735516997),
+    NPKSDI_C(1.2632179614460282), NPKSDI_C(1.2494664995643337), NPKSDI_C(1.2356494832544812),
+    NPKSDI_C(1.2217602305309626), NPKSDI_C(1.2077917504067576), NPKSDI_C(1.1937367078237722),
+    NPKSDI_C(1.1795873846544607), NPKSDI_C(1.1653356361550469), NPKSDI_C(1.1509728421389761),
+    NPKSDI_C(1.1364898520030755), NPKSDI_C(1.1218769225722541), NPKSDI_C(1.1071236475235354),
+    NPKSDI_C(1.0922188768965538), NPKSDI_C(1.0771506248819377), NPKSDI_C(1.0619059636836194),
+    NPKSDI_C(1.0464709007525803), NPKSDI_C(1.0308302360564556), NPKSDI_C(1.0149673952392995),
+    NPKSDI_C(0.99886423348064351), NPKSDI_C(0.98250080350276038), NPKSDI_C(0.96585507938813059),
+    NPKSDI_C(0.94890262549791195), NPKSDI_C(0.93161619660135381), NPKSDI_C(0.91396525100880178),
+    NPKSDI_C(0.89591535256623853), NPKSDI_C(0.87742742909771569), NPKSDI_C(0.85845684317805086),
+    NPKSDI_C(0.83895221428120746), NPKSDI_C(0.81885390668331772), NPKSDI_C(0.7980920606262748),
+    NPKSDI_C(0.77658398787614839), NPKSDI_C(0.75423066443451007), NPKSDI_C(0.73091191062188128),
+    NPKSDI_C(0.70647961131360803), NPKSDI_C(0.68074791864590422), NPKSDI_C(0.65347863871504239),
+    NPKSDI_C(0.62435859730908822), NPKSDI_C(0.59296294244197798), NPKSDI_C(0.55869217837551797),
+    NPKSDI_C(0.52065603872514492), NPKSDI_C(0.47743783725378788), NPKSDI_C(0.42654798630330512),
+    NPKSDI_C(0.3628714310284183), NPKSDI_C(0.27232086470466385), NPKSDI_C(0.0),
+};
+
+static npksd_real npksdi_normal_tail(npksd_rng *rng)
+{
+    npksd_real x, y, r = npksdi_layers[1];
+    do {
+        x = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng))) / r;
+        y = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng)));
+    } while (2 * y < x * x);
+    return r + x;
+}
+
+/* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
+NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
+{
+    for (;;) {
+        uint64_t word = npksdi_word(rng);
+        size_t layer = (size_t)(word & 127);
+        npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
+        if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
+            if (layer == 0) {
+                x = npksdi_normal_tail(rng);
+            } else {
+                npksd_real outer = npksdi_layers[layer], inner = npksdi_layers[layer + 1];
+                npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
+                npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
+                npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
+                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x))
+                    continue;
+            }
+        }
+        return (word & 128) ? -x : x;
+    }
+}
+
+/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too large. */
+static size_t npksdi_below(npksd_rng *rng, size_t bound)
+{
+    uint64_t mask = (uint64_t)bound - 1;
+    for (int shift = 1; shift < 64; shift *= 2)
+        mask |= mask >> shift;
+    uint64_t draw;
+    do
+        draw = npksdi_word(rng) & mask;
+    while (draw >= bound);
+    return (size_t)draw;
+}
+
+/* ======== >>linalg: the one product kernel, Cholesky, selection ======== */
+
+/* out[a][l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T.
+   Gram tiles, linear scores, moment matrices and random features are all this product. Two rows and
+   four terms at a time: each load of B serves two rows, each load of out four terms. */
+static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t rows,
+                           const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                           const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
+                           int accumulate)
+{
+    size_t a = 0;
+    for (; a + 2 <= rows; a += 2) {
+        npksd_real *NPKSDI_RESTRICT o0 = out + a * NPKSDI_T;
+        npksd_real *NPKSDI_RESTRICT o1 = o0 + NPKSDI_T;
+        const npksd_real *p = A + a * row, *q = p + row;
+        if (!accumulate)
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                o0[l] = 0;
+                o1[l] = 0;
+            }
+        size_t j = 0;
+        for (; j + 4 <= terms; j += 4) {
+            const npksd_real *b = B + j * stride;
+            npksd_real p0 = p[j * column], p1 = p[(j + 1) * column];
+            npksd_real p2 = p[(j + 2) * column], p3 = p[(j + 3) * column];
+            npksd_real q0 = q[j * column], q1 = q[(j + 1) * column];
+            npksd_real q2 = q[(j + 2) * column], q3 = q[(j + 3) * column];
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                npksd_real b0 = b[l], b1 = b[stride + l];
+                npksd_real b2 = b[2 * stride + l], b3 = b[3 * stride + l];
+                o0[l] += (p0 * b0 + p1 * b1) + (p2 * b2 + p3 * b3);
+                o1[l] += (q0 * b0 + q1 * b1) + (q2 * b2 + q3 * b3);
+            }
+        }
+        for (; j < terms; j++) {
+            const npksd_real *b = B + j * stride;
+            npksd_real p0 = p[j * column], q0 = q[j * column];
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                o0[l] += p0 * b[l];
+                o1[l] += q0 * b[l];
+            }
+        }
+    }
+    if (a < rows) {
+        npksd_real *NPKSDI_RESTRICT o0 = out + a * NPKSDI_T;
+        const npksd_real *p = A + a * row;
+        if (!accumulate)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                o0[l] = 0;
+        for (size_t j = 0; j < terms; j++) {
+            const npksd_real *b = B + j * stride;
+            npksd_real p0 = p[j * column];
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                o0[l] += p0 * b[l];
+        }
+    }
+}
+
+/* Sum of the lanes, pairwise. */
+static npksd_real npksdi_lane_sum(const npksd_real *lanes)
+{
+    npksd_real half[NPKSDI_T / 2];
+    for (size_t l = 0; l < NPKSDI_T / 2; l++)
+        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
+    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
+        for (size_t l = 0; l < width; l++)
+            half[l] += half[l + width];
+    return half[0];
+}
+
+static npksd_real npksdi_dot(const npksd_real *NPKSDI_RESTRICT a, const npksd_real *NPKSDI_RESTRICT b,
+                             size_t count)
+{
+    npksd_real lanes[NPKSDI_T], tail = 0;
+    size_t i = 0;
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        lanes[l] = 0;
+    for (; i + NPKSDI_T <= count; i += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            lanes[l] += a[i + l] * b[i + l];
+    for (; i < count; i++)
+        tail += a[i] * b[i];
+    return npksdi_lane_sum(lanes) + tail;
+}
+
+/* Row i of a matrix, lower triangle, becomes row i of its Cholesky factor L after shift is added to
+   the diagonal (row-major, p x p, rows before i done). Returns 0 when the pivot is not safely positive. */
+static int npksdi_cholesky_row(npksd_real *L, size_t p, npksd_real shift, size_t i)
+{
+    npksd_real *row = L + i * p, diagonal = row[i] + shift;
+    for (size_t j = 0; j < i; j++)
+        row[j] = (row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j];
+    npksd_real pivot = diagonal - npksdi_dot(row, row, i);
+    if (!(pivot > 4 * NPKSDI_EPSILON * diagonal && pivot < NPKSDI_HUGE))
+        return 0;
+    row[i] = NPKSD_SQRT(pivot);
+    return 1;
+}
+
+/* x = -(L L')^-1 c */
+static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_real *c, npksd_real *x)
+{
+    for (size_t i = 0; i < p; i++)
+        x[i] = (-c[i] - npksdi_dot(L + i * p, x, i)) / L[i * p + i];
+    for (size_t i = p; i-- > 0;) { /* by columns of L', so that memory is walked in order */
+        x[i] /= L[i * p + i];
+        for (size_t j = 0; j < i; j++)
+            x[j] -= L[i * p + j] * x[i];
+    }
+}
+
+/* Heap sort, ascending: no recursion, no extra memory, no bad case. */
+static void npksdi_sort(npksd_real *v, size_t count)
+{
+    for (size_t start = count / 2, end = count; end > 1;) {
+        npksd_real value;
+        if (start > 0) {
+            value = v[--start];
+        } else {
+            value = v[--end];
+            v[end] = v[0];
+        }
+        size_t hole = start;
+        for (size_t child; (child = 2 * hole + 1) < end; hole = child) {
+            if (child + 1 < end && v[child + 1] > v[child])
+                child++;
+            if (!(v[child] > value))
+                break;
+            v[hole] = v[child];
+        }
+        v[hole] = value;
+    }
+}
+
+/* ======== >>layout: one block of memory, planned once ======== */
+
+/* A score family that the fit tries: how many features a coordinate has, where its sums are. */
+typedef struct npksdi_family {
+    int kind_;        /* NPKSD_ESTIMATOR_ */
+    int shared_;      /* summary ALL: all coordinates have the same features, one moment matrix */
+    size_t features_; /* p */
+    size_t panels_;   /* p in panels */
+    size_t degree_, basis_;
+    size_t t_terms_;  /* polynomials in t, for d <= 2 */
+    size_t sums_at_;  /* reals from the start of a coordinate's sums (or of the shared ones) */
+} npksdi_family;
+
+/* Kernels at several bandwidths, widest first. A kernel whose bandwidth^2 is the last one's over 2^k
+   is that one squared k times; otherwise squarings_ is -1 and it needs an exp of its own. */
+typedef struct npksdi_kernels {
+    size_t count_, base_;                   /* base_: which has scale 1, count_ if none */
+    npksd_real inverse_[NPKSD_SCALES_MAX + 1]; /* 1 / (scale * sigma^2) */
+    npksd_real scale_[NPKSD_SCALES_MAX + 1];
+    int squarings_[NPKSD_SCALES_MAX + 1];
+} npksdi_kernels;
+
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_MEDIAN_ROWS = 128 };
+#define NPKSDI_CONSTANT (-1) /* family of a coordinate that never changes: s = -x */
+
+typedef struct npksdi_component {
+    unsigned kind_; /* NPKSD_COMPONENT_ */
+    int u_;         /* U rather than V */
+    size_t kernel_;
+} npksdi_component;
+
+/* What a stage does is cut into items; what step() counts are units of about equal cost. */
+enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE_MEDIAN,
+       NPKSDI_STAGE_SUM_KEPT, NPKSDI_STAGE_STREAM, NPKSDI_STAGE_HELD_OUT, NPKSDI_STAGE_SELECT,
+       NPKSDI_STAGE_SOLVE, NPKSDI_STAGE_SUBSAMPLE, NPKSDI_STAGE_PILOT, NPKSDI_STAGE_REPLICATES,
+       NPKSDI_STAGE_DONE };
+
+#define NPKSDI_UNIT_COST 400000 /* about 0.1 ms */
+typedef struct npksdi_job {
+    uint64_t cost_, cost_done_;
+    size_t units_, unit_;
+    int over_; /* all items done, perhaps before the last unit */
+} npksdi_job;
+
+/* A median in the making. The lower middle squared distance, of rank target_, is in [low_, high_]. */
+enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_MEAN, NPKSDI_PASS_DONE };
+typedef struct npksdi_median {
+    int pass_;
+    size_t p_, q_;
+    npksd_real low_, high_, value_, above_, mean_;
+    uint64_t pairs_, target_, below_, inside_, stride_;
+    size_t taken_;
+    npksd_real result_;
+} npksdi_median;
+
+/* Byte offsets from the tester. */
+typedef struct npksdi_map {
+    /* the model: all that a check needs */
+    size_t component_, component_mean_, component_sd_;
+    size_t centre_, scale_, box_low_, box_high_, weights_, active_, family_of_;
+    size_t summary_centre_, summary_inverse_, x_low_, x_high_, t_low_, t_high_;
+    size_t knot_low_, knot_inverse_, theta_, centres_;
+    size_t coordinate_mean_, coordinate_sd_;
+    size_t sub_, sub_norm_, sub_weight_, frequencies_, sub_cos_, sub_sin_;
+    size_t null_, sorted_, adjusted_;
+    /* the fit alone */
+    size_t kept_, sums_, block_, summary_stats_, factor_, solution_, gradient_;
+    size_t best_loss_, family_loss_, best_choice_, family_choice_, column_, tied_;
+    size_t sums_end_, median_panels_, median_buffer_, matrix_, signs_;
+    /* data sets */
+    size_t scratch_;
+} npksdi_map;
+
+/* Reals from the start of a scratch: what one data set in work needs. */
+typedef struct npksdi_scratch_map {
+    size_t rows_, x_, s_, p_, xt_, norm_, cross_, spread_, own_;
+    size_t z_, t_, totals_, scores_, phi_, slope_, turned_, work_, callback_;
+    size_t weights_, picks_, tile_, sums_, moment_, values_, mask_;
+    size_t raw_s_, rho_, coordinate_;
+    size_t reals_;
+} npksdi_scratch_map;
+
+typedef struct npksdi_scratch {
+    npksd_rng rng_;
+    npksd_rng_state rng_state_;
+    void *user_data_;
+    size_t next_panel_, row_panel_, group_, column_panel_; /* the next item of an evaluation */
+    size_t active_count_;            /* columns of s_ and p_ */
+    npksd_real weight_sum_;          /* sum_i w_i^2 */
+    int equal_;                      /* all weights 1/m: X X' serves twice */
+} npksdi_scratch;
+
+struct npksd_tester {
+    npksd_options options_;
+    npksd_sample_fn sample_fn_;
+    void *user_data_;
+    npksd_allocator allocator_;
+    void *memory_;                   /* of create; NULL after init */
+    size_t memory_bytes_, bytes_;
+
+    size_t n_, m_, panels_;
+    int summary_;
+    size_t d_;                       /* numbers in t */
+    size_t kept_rows_, keep_sets_, fit_sets_, held_rows_, held_sets_, sub_rows_, sub_panels_;
+    npksdi_family family_[NPKSDI_FAMILIES_MAX];
+    size_t family_count_, coordinate_sums_, shared_sums_, theta_stride_, centre_count_, features_max_;
+    npksd_real ridge_[NPKSDI_RIDGES_MAX];
+    size_t ridge_count_, splits_;
+    size_t columns_;                 /* most columns that s_ can have */
+    size_t active_count_;            /* coordinates that are fitted */
+    size_t component_count_, width_; /* components; numbers kept of each replicate */
+    npksd_real scales_[NPKSD_SCALES_MAX];
+    npksdi_kernels kernels_, base_kernel_;
+    npksd_real bandwidth_, sub_self_;
+    int pilot_needed_;
+    unsigned flags_;
+    npksdi_map at_;
+    npksdi_scratch_map in_;
+
+    int stage_;
+    npksd_status error_;
+    uint64_t unit_cost_, evaluation_cost_;
+    size_t units_done_, units_total_, evaluation_units_;
+    npksdi_job job_;
+    size_t set_, row_;               /* fit data set in work and its next row */
+    size_t kept_count_, row_count_;  /* rows kept; rows of this split so far */
+    size_t block_rows_, block_item_; /* rows waiting in the block; next item, or none if block not full */
+    size_t item_[4];                 /* cursor of the other stages */
+    npksdi_median median_;
+    uint64_t first_hash_;
+    size_t sets_seen_;
+    int all_alike_, rows_alike_;
+    int drawn_, wild_done_;
+};
+
+NPKSDI_INLINE npksd_real *npksdi_reals(const npksd_tester *t, size_t offset)
+{
+    return (npksd_real *)(void *)((char *)(uintptr_t)t + offset);
+}
+NPKSDI_INLINE uint32_t *npksdi_ints(const npksd_tester *t, size_t offset)
+{
+    return (uint32_t *)(void *)((char *)(uintptr_t)t + offset);
+}
+#define NPKSDI_HEAD ((sizeof(npksdi_scratch) + 63) / 64 * 64)
+NPKSDI_INLINE npksd_real *npksdi_in(const npksdi_scratch *w, size_t offset)
+{
+    return (npksd_real *)(void *)((char *)(uintptr_t)w + NPKSDI_HEAD) + offset;
+}
+NPKSDI_INLINE npksdi_component *npksdi_component_list(const npksd_tester *t)
+{
+    return (npksdi_component *)(void *)((char *)(uintptr_t)t + t->at_.component_);
+}
+#define NPKSDI_MODEL(t, name) npksdi_reals(t, (t)->at_.name##_)
+#define NPKSDI_IN(t, w, name) npksdi_in(w, (t)->in_.name##_)
+
+/* Sizes that only grow and never wrap: after an overflow bad_ stays set. */
+typedef struct npksdi_sizer {
+    size_t bytes_;
+    int bad_;
+} npksdi_sizer;
+
+static size_t npksdi_times(npksdi_sizer *sizer, size_t a, size_t b)
+{
+    if (a != 0 && b > (SIZE_MAX / 4) / a) {
+        sizer->bad_ = 1;
+        return 0;
+    }
+    return a * b;
+}
+
+/* Room for count things of the given size, at a multiple of 64 bytes; returns where. */
+static size_t npksdi_room(npksdi_sizer *sizer, size_t count, size_t size)
+{
+    size_t at = sizer->bytes_, bytes = npksdi_times(sizer, count, size);
+    bytes = (bytes + 63) / 64 * 64;
+    if (bytes > SIZE_MAX / 4 - at) {
+        sizer->bad_ = 1;
+        return at;
+    }
+    sizer->bytes_ = at + bytes;
+    return at;
+}
+
+/* ======== >>rows: from the caller's rows to panels ======== */
+
+/* Draw one whole data set into the scratch. Non-zero from the generator, NaN and infinity end here. */
+static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, uint64_t stream)
+{
+    npksd_real *rows = NPKSDI_IN(t, w, rows);
+    if (w->rng_.seek_fn != NULL)
+        w->rng_.seek_fn(stream, w->rng_.user_data);
+    if (t->sample_fn_(rows, t->n_, t->m_, &w->rng_, w->user_data_) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    return npksdi_finite(rows, t->n_ * t->m_) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
+}
+
+/* smooth > 0: add N(0, smooth^2) in scaled units. The same for fit rows, replicates and observed rows. */
+static void npksdi_add_noise(const npksd_tester *t, npksdi_scratch *w, npksd_real *rows, size_t count)
+{
+    const npksd_real *scale = NPKSDI_MODEL(t, scale);
+    if (!(t->options_.smooth > 0))
+        return;
+    for (size_t a = 0; a < count; a++)
+        for (size_t j = 0; j < t->m_; j++)
+            rows[a * t->m_ + j] += t->options_.smooth * scale[j] * npksd_normal(&w->rng_);
+}
+
+/* z = (x - centre) / scale, clamped; up to NPKSDI_T rows become one panel, missing rows are 0.
+   The panel is preceded by a row of ones, so that (1, z) is a feature vector as it stands. */
+static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, size_t count,
+                               npksd_real *z)
+{
+    const npksd_real *centre = NPKSDI_MODEL(t, centre), *scale = NPKSDI_MODEL(t, scale);
+    size_t m = t->m_;
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        z[l] = 1;
+    z += NPKSDI_T;
+    for (size_t j = 0; j < m; j++) {
+        npksd_real c = centre[j], s = scale[j];
+        for (size_t l = 0; l < count; l++) /* halves: the difference of 1e308 and -1e308 is finite */
+            z[j * NPKSDI_T + l] = npksdi_clamp(
+                2 * ((rows[l * m + j] * NPKSDI_C(0.5) - c * NPKSDI_C(0.5)) / s), NPKSDI_CLAMP);
+        for (size_t l = count; l < NPKSDI_T; l++)
+            z[j * NPKSDI_T + l] = 0;
+    }
+}
+
+/* A generator that ignores its rng draws the same data set for ever. Its hash is compared with the
+   first one's; rows that are all equal are a legal constant. Judged at 16 data sets, or at the end. */
+static void npksdi_watch(npksd_tester *t, const npksd_real *rows)
+{
+    uint64_t hash = 0;
+    int rows_alike = 1;
+    for (size_t i = 0; i < t->n_ * t->m_; i++) {
+        npksdi_pun pun;
+        pun.value = rows[i];
+        hash = (hash ^ (uint64_t)pun.bits) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 32;
+        if (i >= t->m_) {
+            npksdi_pun before;
+            before.value = rows[i - t->m_];
+            rows_alike &= pun.bits == before.bits;
+        }
+    }
+    if (t->sets_seen_ == 0) {
+        t->first_hash_ = hash;
+        t->all_alike_ = 1;
+        t->rows_alike_ = rows_alike;
+    }
+    t->all_alike_ &= hash == t->first_hash_;
+    t->sets_seen_++;
+}
+
+static int npksdi_stuck(const npksd_tester *t, size_t at_least)
+{
+    return t->sets_seen_ >= at_least && t->all_alike_ && !t->rows_alike_;
+}
+
+/* Data set `set` of `sets` gives rows floor(j n / count), j < count, so that `rows` are spread evenly. */
+static size_t npksdi_rows_of_set(size_t rows, size_t sets, size_t set)
+{
+    /* floor((set+1) rows / sets) - floor(set rows / sets) without the large product */
+    size_t whole = rows / sets, rest = rows % sets;
+    return whole + (((uint64_t)(set + 1) * rest) / sets - ((uint64_t)set * rest) / sets != 0);
+}
+static size_t npksdi_row_of_set(size_t n, size_t count, size_t j)
+{
+    return (n / count) * j + (n % count) * j / count;
+}
+
+/* ======== >>scale: centre, deviation and range of the fit sample ======== */
+
+/* One column of the kept rows: mean and standard deviation relative to max|x| (1e300 and 1e-300 are
+   ordinary), the box, the knots of a spline, ties. `sorted` has room for the column. */
+static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
+{
+    const npksd_real *kept = NPKSDI_MODEL(t, kept);
+    size_t count = t->kept_rows_, repeats = 0;
+    for (size_t a = 0; a < count; a++)
+        sorted[a] = kept[a * t->m_ + j];
+    npksdi_sort(sorted, count);
+    for (size_t a = 1; a < count; a++)
+        repeats += !(sorted[a] > sorted[a - 1]);
+    npksd_real low = sorted[0], high = sorted[count - 1];
+    npksd_real most = npksdi_max(npksdi_abs(low), npksdi_abs(high));
+    npksd_real mean = 0, square = 0;
+    NPKSDI_MODEL(t, box_low)[j] = low;
+    NPKSDI_MODEL(t, box_high)[j] = high;
+    if (!(high > low)) { /* constant: its scale waits for the others' */
+        NPKSDI_MODEL(t, centre)[j] = low;
+        NPKSDI_MODEL(t, scale)[j] = 0;
+        t->flags_ |= NPKSD_FLAG_CONSTANT_COORDINATE;
+        return;
+    }
+    for (size_t a = 0; a < count; a++)
+        mean += sorted[a] / most;
+    mean /= (npksd_real)count;
+    for (size_t a = 0; a < count; a++) {
+        npksd_real e = sorted[a] / most - mean;
+        square += e * e;
+    }
+    npksd_real sd = most * NPKSD_SQRT(square / (npksd_real)count);
+    NPKSDI_MODEL(t, centre)[j] = mean * most;
+    NPKSDI_MODEL(t, scale)[j] = npksdi_max(sd, NPKSDI_TINY);
+    if ((npksd_real)repeats > NPKSDI_C(0.05) * (npksd_real)count) {
+        t->flags_ |= NPKSD_FLAG_TIES;
+        npksdi_ints(t, t->at_.tied_)[j] = 1;
+    }
+}
+
+/* Constant coordinates: 1e-3 of the median positive deviation, so that an observed value off the
+   constant is seen. */
+static void npksdi_scale_constants(npksd_tester *t, npksd_real *sorted)
+{
+    npksd_real *scale = NPKSDI_MODEL(t, scale), *centre = NPKSDI_MODEL(t, centre);
+    size_t positive = 0;
+    for (size_t j = 0; j < t->m_; j++)
+        if (scale[j] > 0)
+            sorted[positive++] = scale[j];
+    npksdi_sort(sorted, positive);
+    for (size_t j = 0; j < t->m_; j++)
+        if (!(scale[j] > 0)) {
+            npksd_real floor = positive > 0 ? NPKSDI_C(1e-3) * sorted[positive / 2]
+                                            : NPKSDI_C(1e-6) * npksdi_abs(centre[j]);
+            scale[j] = npksdi_max(floor, NPKSDI_TINY);
+        }
+}
+
+static int npksdi_is_constant(const npksd_tester *t, size_t j)
+{
+    return !(NPKSDI_MODEL(t, box_high)[j] > NPKSDI_MODEL(t, box_low)[j]);
+}
+
+/* Ranges of z after noise, which POLY needs for its tails and SPLINE for its knots: between the 1 %
+   and the 99 % point of the kept rows. */
+static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
+{
+    const npksd_real *kept = NPKSDI_MODEL(t, kept);
+    npksd_real c = NPKSDI_MODEL(t, centre)[j], s = NPKSDI_MODEL(t, scale)[j];
+    size_t count = t->kept_rows_, cut = count / 100;
+    for (size_t a = 0; a < count; a++)
+        sorted[a] = npksdi_clamp(
+            2 * ((kept[a * t->m_ + j] * NPKSDI_C(0.5) - c * NPKSDI_C(0.5)) / s), NPKSDI_CLAMP);
+    npksdi_sort(sorted, count);
+    NPKSDI_MODEL(t, x_low)[j] = sorted[0];
+    NPKSDI_MODEL(t, x_high)[j] = sorted[count - 1];
+    npksd_real low = sorted[cut], high = sorted[count - 1 - cut];
+    if (!(high > low)) {
+        low = sorted[0];
+        high = sorted[count - 1];
+    }
+    NPKSDI_MODEL(t, knot_low)[j] = low;
+    NPKSDI_MODEL(t, knot_inverse)[j] = high > low ? 1 / (high - low) : 0; /* of the whole range */
+}
+
+/* ======== >>scores: conditional scores, learnt in closed form ======== */
+
+/* t for coordinate i, d x NPKSDI_T, from the panel z (and, for a callback, from the rows themselves).
+   totals: sum and sum of squares of z over the coordinates. */
+static void npksdi_summary(const npksd_tester *t, const npksd_real *z, const npksd_real *totals,
+                           const npksd_real *rows, size_t count, size_t i, npksd_real *out)
+{
+    size_t m = t->m_;
+    const npksd_real *x = z + i * NPKSDI_T;
+    npksd_real others = 1 / (npksd_real)(m > 1 ? m - 1 : 1);
+    switch (t->summary_) {
+    case NPKSD_SUMMARY_MEAN:
+    case NPKSD_SUMMARY_MEAN_VAR:
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            out[l] = (totals[l] - x[l]) * others;
+        if (t->summary_ == NPKSD_SUMMARY_MEAN_VAR)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                out[NPKSDI_T + l] = npksdi_max(
+                    0, (totals[NPKSDI_T + l] - x[l] * x[l]) * others - out[l] * out[l]);
+        break;
+    case NPKSD_SUMMARY_NEIGHBOURS:
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            out[l] = i > 0 ? z[(i - 1) * NPKSDI_T + l] : 0;
+            out[NPKSDI_T + l] = i + 1 < m ? z[(i + 1) * NPKSDI_T + l] : 0;
+        }
+        break;
+    case NPKSD_SUMMARY_ALL:
+        NPKSD_MEMCPY(out, z, i * NPKSDI_T * sizeof *z);
+        NPKSD_MEMCPY(out + i * NPKSDI_T, x + NPKSDI_T, (m - 1 - i) * NPKSDI_T * sizeof *z);
+        return;
+    case NPKSD_SUMMARY_CALLBACK:
+        for (size_t l = 0; l < count; l++) {
+            npksd_real *one = out + t->d_ * NPKSDI_T; /* the callback writes d neighbours */
+            t->options_.summary_fn(rows + l * m, m, i, one, t->options_.summary_user_data);
+            for (size_t k = 0; k < t->d_; k++)
+                out[k * NPKSDI_T + l] = one[k];
+        }
+        for (size_t l = count; l < NPKSDI_T; l++)
+            for (size_t k = 0; k < t->d_; k++)
+                out[k * NPKSDI_T + l] = 0;
+        break;
+    default: break;
+    }
+}
+
+/* Summaries are centred and scaled by the fit sample; the other coordinates themselves already are. */
+static void npksdi_standard_summary(const npksd_tester *t, const npksd_real *z, const npksd_real *totals,
+                                    const npksd_real *rows, size_t count, size_t i, npksd_real *out)
+{
+    npksdi_summary(t, z, totals, rows, count, i, out);
+    if (t->summary_ == NPKSD_SUMMARY_ALL)
+        return;
+    for (size_t k = 0; k < t->d_; k++) {
+        npksd_real centre = NPKSDI_MODEL(t, summary_centre)[i * t->d_ + k];
+        npksd_real inverse = NPKSDI_MODEL(t, summary_inverse)[i * t->d_ + k];
+        npksd_real *one = out + k * NPKSDI_T;
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            one[l] = npksdi_clamp((one[l] - centre) * inverse, NPKSDI_CLAMP);
+    }
+}
+
+static void npksdi_totals(const npksd_tester *t, const npksd_real *z, npksd_real *totals)
+{
+    for (size_t l = 0; l < 2 * NPKSDI_T; l++)
+        totals[l] = 0;
+    for (size_t j = 0; j < t->m_; j++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real v = z[j * NPKSDI_T + l];
+            totals[l] += v;
+            totals[NPKSDI_T + l] += v * v;
+        }
+}
+
+/* The range of number k of t for coordinate i. */
+static void npksdi_t_range(const npksd_tester *t, size_t i, size_t k, npksd_real *low, npksd_real *high)
+{
+    if (t->summary_ == NPKSD_SUMMARY_ALL) {
+        size_t j = k < i ? k : k + 1;
+        *low = NPKSDI_MODEL(t, x_low)[j];
+        *high = NPKSDI_MODEL(t, x_high)[j];
+    } else {
+        *low = NPKSDI_MODEL(t, t_low)[i * t->d_ + k];
+        *high = NPKSDI_MODEL(t, t_high)[i * t->d_ + k];
+    }
+}
+
+/* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), h_k' = sqrt(k)
+   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides all. */
+static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
+                           npksd_real *h, npksd_real *slope)
+{
+    npksd_real inside[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        inside[l] = npksdi_max(low, npksdi_min(high, x[l]));
+        h[l] = 1;
+        slope[l] = 0;
+    }
+    npksd_real root = 0; /* sqrt(k) */
+    for (size_t k = 0; k < degree; k++) {
+        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1));
+        npksd_real *hk = h + k * NPKSDI_T, *up = hk + NPKSDI_T;
+        const npksd_real *down = k > 0 ? hk - NPKSDI_T : hk; /* times root = 0 */
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            up[l] = (inside[l] * hk[l] - root * down[l]) / next;
+            slope[(k + 1) * NPKSDI_T + l] = next * hk[l];
+        }
+        root = next;
+    }
+    for (size_t k = 1; k <= degree; k++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            h[k * NPKSDI_T + l] += slope[k * NPKSDI_T + l] * (x[l] - inside[l]);
+}
+
+/* How many polynomials in d <= 2 variables there are up to a total degree. */
+static size_t npksdi_t_terms(size_t d, size_t degree)
+{
+    return d == 0 ? 1 : (d == 1 ? degree + 1 : (degree + 1) * (degree + 2) / 2);
+}
+
+/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b. work: 4 (degree+1) panels. */
+static void npksdi_t_basis(const npksd_tester *t, size_t i, const npksd_real *tt, size_t degree,
+                           npksd_real *basis, npksd_real *work)
+{
+    size_t span = (degree + 1) * NPKSDI_T;
+    for (size_t k = 0; k < t->d_ && degree > 0; k++) {
+        npksd_real low, high;
+        npksdi_t_range(t, i, k, &low, &high);
+        npksdi_hermite(tt + k * NPKSDI_T, low, high, degree, work + k * span, work + (2 + k) * span);
+    }
+    size_t b_most = t->d_ >= 1 ? degree : 0, c_most = t->d_ >= 2 ? degree : 0;
+    for (size_t c = 0; c <= c_most; c++)
+        for (size_t b = 0; b <= b_most && b + c <= degree; b++)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                *basis++ = (b > 0 ? work[b * NPKSDI_T + l] : 1) *
+                           (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
+}
+
+/* Where x falls among the knots: cell and position v in it. Outside, the cell at the end. */
+NPKSDI_INLINE size_t npksdi_cell(npksd_real u, size_t cells, npksd_real *v)
+{
+    npksd_real inside = npksdi_max(0, npksdi_min((npksd_real)cells, u));
+    size_t cell = npksdi_min_size((size_t)(int)inside, cells - 1);
+    *v = inside - (npksd_real)cell;
+    return cell;
+}
+
+/* The spline features: B_k(x) times each polynomial in t; K-3 cells, four of the B_k are not 0:
+   (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Linear outside the knots. */
+static void npksdi_spline_features(const npksd_real *x, npksd_real low, npksd_real inverse, size_t basis,
+                                   const npksd_real *t_basis, size_t t_terms, npksd_real *phi,
+                                   npksd_real *slope)
+{
+    size_t cells = basis - 3;
+    npksd_real rate = inverse * (npksd_real)cells, sixth = 1 / NPKSDI_C(6);
+    NPKSD_MEMSET(phi, 0, basis * t_terms * NPKSDI_T * sizeof *phi);
+    NPKSD_MEMSET(slope, 0, basis * t_terms * NPKSDI_T * sizeof *slope);
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        npksd_real u = (x[l] - low) * rate, v, value[4], step[4];
+        size_t cell = npksdi_cell(u, cells, &v);
+        npksd_real w = 1 - v, beyond = u - (npksd_real)cell - v;
+        value[0] = w * w * w * sixth;
+        value[1] = ((3 * v - 6) * v * v + 4) * sixth;
+        value[2] = (((3 - 3 * v) * v + 3) * v + 1) * sixth;
+        value[3] = v * v * v * sixth;
+        step[0] = NPKSDI_C(-0.5) * w * w;
+        step[1] = (NPKSDI_C(1.5) * v - 2) * v;
+        step[2] = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5);
+        step[3] = NPKSDI_C(0.5) * v * v;
+        for (size_t k = 0; k < 4; k++)
+            for (size_t r = 0; r < t_terms; r++) {
+                size_t at = ((cell + k) * t_terms + r) * NPKSDI_T + l;
+                phi[at] = (value[k] + step[k] * beyond) * t_basis[r * NPKSDI_T + l];
+                slope[at] = step[k] * rate * t_basis[r * NPKSDI_T + l];
+            }
+    }
+}
+
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c; terms = 1 + d rows of `point`. */
+static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d, const npksd_real *centre,
+                        npksd_real half_inverse, npksd_real *out)
+{
+    npksd_real r[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
+    for (size_t k = 0; k < d; k++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real e = tt[k * NPKSDI_T + l] - centre[1 + k];
+            r[l] += e * e;
+        }
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] = NPKSD_EXP(-r[l] * half_inverse);
+}
+
+/* 1/(2 h^2) of the bumps: h^2 = (1 + d)/4, and m/2 for bumps in R^m. */
+static npksd_real npksdi_bump_rate(const npksd_tester *t)
+{
+    return t->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)t->m_ : 2 / (npksd_real)(1 + t->d_);
+}
+
+/* phi(x, t) and d phi / dx with t held fixed, p x NPKSDI_T each, for the families with features of
+   their own for every coordinate. work: room for 46 + 36 panels. */
+static void npksdi_features(const npksd_tester *t, const npksdi_family *f, size_t i, const npksd_real *x,
+                            const npksd_real *tt, npksd_real *phi, npksd_real *slope, npksd_real *work)
+{
+    size_t d = t->d_, at = 0;
+    npksd_real *t_basis = work + 36 * NPKSDI_T;
+    npksd_real *h = work, *dh = work + 9 * NPKSDI_T;
+    int additive = d > 2, linear = f->kind_ == NPKSD_ESTIMATOR_GAUSS || f->kind_ == NPKSD_ESTIMATOR_RBF;
+    if (f->kind_ == NPKSD_ESTIMATOR_POLY) {
+        npksdi_t_basis(t, i, tt, additive ? 0 : f->degree_, t_basis, work);
+        npksdi_hermite(x, NPKSDI_MODEL(t, x_low)[i], NPKSDI_MODEL(t, x_high)[i], f->degree_, h, dh);
+        size_t b_most = d >= 1 && !additive ? f->degree_ : 0, c_most = d == 2 ? f->degree_ : 0, r = 0;
+        for (size_t c = 0; c <= c_most; c++)
+            for (size_t b = 0; b <= b_most && b + c <= f->degree_; b++, r++)
+                for (size_t a = 0; a + b + c <= f->degree_; a++, at++)
+                    for (size_t l = 0; l < NPKSDI_T; l++) {
+                        npksd_real tb = t_basis[r * NPKSDI_T + l];
+                        phi[at * NPKSDI_T + l] = h[a * NPKSDI_T + l] * tb;
+                        slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * tb;
+                    }
+    } else if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
+        npksdi_t_basis(t, i, tt, additive ? 0 : f->degree_, t_basis, work);
+        npksdi_spline_features(x, NPKSDI_MODEL(t, knot_low)[i], NPKSDI_MODEL(t, knot_inverse)[i],
+                               f->basis_, t_basis, f->t_terms_, phi, slope);
+        at = f->basis_ * f->t_terms_;
+    } else {
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            phi[l] = 1;
+            phi[NPKSDI_T + l] = x[l];
+            slope[l] = 0;
+            slope[NPKSDI_T + l] = 1;
+        }
+        at = 2;
+    }
+    if (additive || linear)
+        for (size_t k = 0; k < d; k++, at++)
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                phi[at * NPKSDI_T + l] = tt[k * NPKSDI_T + l];
+                slope[at * NPKSDI_T + l] = 0;
+            }
+    if (additive && !linear)
+        for (size_t k = 0; k < d; k++, at++)
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                phi[at * NPKSDI_T + l] = x[l] * tt[k * NPKSDI_T + l];
+                slope[at * NPKSDI_T + l] = tt[k * NPKSDI_T + l];
+            }
+    if (f->kind_ == NPKSD_ESTIMATOR_RBF) {
+        const npksd_real *centre = NPKSDI_MODEL(t, centres) + i * f->basis_ * (1 + d);
+        npksd_real rate = npksdi_bump_rate(t);
+        for (size_t k = 0; k < f->basis_; k++, at++, centre += 1 + d) {
+            npksd_real *bump = phi + at * NPKSDI_T;
+            npksdi_bump(x, tt, d, centre, rate, bump);
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
+        }
+    }
+    NPKSD_ASSERT(at == f->features_);
+}
+
+/* Summary ALL: bumps in R^m behind (1, z), shared by all coordinates. */
+static void npksdi_shared_bumps(const npksd_tester *t, npksd_real *ones_and_z, size_t count)
+{
+    const npksd_real *z = ones_and_z + NPKSDI_T, *centre = NPKSDI_MODEL(t, centres);
+    npksd_real *bump = ones_and_z + (1 + t->m_) * NPKSDI_T;
+    for (size_t k = 0; k < count; k++)
+        npksdi_bump(z, z + NPKSDI_T, t->m_ - 1, centre + k * t->m_, npksdi_bump_rate(t),
+                    bump + k * NPKSDI_T);
+}
+
+/* The fitted spline, cell by cell, as cubics in v for each polynomial in t; the first and the last
+   entry are the straight tails. u = (x - low) * rate picks the entry. */
+static void npksdi_spline_table(const npksdi_family *f, const npksd_real *theta, npksd_real *table)
+{
+    size_t cells = f->basis_ - 3, terms = f->t_terms_;
+    npksd_real half = NPKSDI_C(0.5), sixth = 1 / NPKSDI_C(6);
+    for (size_t cell = 0; cell < cells; cell++)
+        for (size_t r = 0; r < terms; r++) {
+            const npksd_real *q = theta + cell * terms + r;
+            npksd_real q0 = q[0], q1 = q[terms], q2 = q[2 * terms], q3 = q[3 * terms];
+            npksd_real *a = table + ((cell + 1) * terms + r) * 4;
+            a[0] = (q0 + 4 * q1 + q2) * sixth;
+            a[1] = (q2 - q0) * half;
+            a[2] = (q0 - 2 * q1 + q2) * half;
+            a[3] = (q3 - q0 + 3 * (q1 - q2)) * sixth;
+        }
+    for (size_t r = 0; r < terms; r++) {
+        const npksd_real *first = table + (terms + r) * 4, *last = table + (cells * terms + r) * 4;
+        npksd_real *left = table + r * 4, *right = table + ((cells + 1) * terms + r) * 4;
+        left[0] = first[0];
+        left[1] = first[1];
+        right[0] = last[0] + last[1] + last[2] + last[3];
+        right[1] = last[1] + 2 * last[2] + 3 * last[3];
+        left[2] = left[3] = right[2] = right[3] = 0;
+    }
+    NPKSD_MEMCPY(table + (cells + 2) * terms * 4, theta + f->basis_ * terms,
+                 (f->features_ - f->basis_ * terms) * sizeof *theta); /* t and x t, if additive */
+}
+
+static size_t npksdi_theta_size(const npksdi_family *f)
+{
+    if (f->kind_ != NPKSD_ESTIMATOR_SPLINE)
+        return f->features_;
+    return (f->basis_ - 1) * f->t_terms_ * 4 + (f->features_ - f->basis_ * f->t_terms_);
+}
+
+static void npksdi_score_spline(const npksd_tester *t, const npksdi_family *f, size_t i,
+                                const npksd_real *x, const npksd_real *tt, npksd_real *s,
+                                npksd_real *work)
+{
+    const npksd_real *table = NPKSDI_MODEL(t, theta) + i * t->theta_stride_;
+    size_t cells = f->basis_ - 3, terms = f->t_terms_, d = t->d_;
+    npksd_real low = NPKSDI_MODEL(t, knot_low)[i], most = (npksd_real)cells;
+    npksd_real rate = NPKSDI_MODEL(t, knot_inverse)[i] * most;
+    npksd_real *t_basis = work + 36 * NPKSDI_T;
+    if (terms > 1)
+        npksdi_t_basis(t, i, tt, f->degree_, t_basis, work);
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        npksd_real u = (x[l] - low) * rate;
+        npksd_real place = npksdi_max(-1, npksdi_min(most, u));
+        size_t entry = (size_t)(int)(place + 1);
+        npksd_real v = u - (npksd_real)(int)(entry > 0 ? entry - 1 : 0);
+        const npksd_real *a = table + entry * terms * 4;
+        npksd_real sum = ((a[3] * v + a[2]) * v + a[1]) * v + a[0];
+        for (size_t r = 1; r < terms; r++) {
+            a += 4;
+            sum += (((a[3] * v + a[2]) * v + a[1]) * v + a[0]) * t_basis[r * NPKSDI_T + l];
+        }
+        s[l] = sum;
+    }
+    if (d > 2) {
+        const npksd_real *slope = table + (cells + 2) * terms * 4;
+        for (size_t k = 0; k < d; k++)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                s[l] += (slope[k] + slope[d + k] * x[l]) * tt[k * NPKSDI_T + l];
+    }
+}
+
+/* s_i = theta_i' phi for one coordinate and one panel. */
+static void npksdi_score_coordinate(const npksd_tester *t, npksdi_scratch *w, size_t i,
+                                    const npksd_real *z, const npksd_real *rows, size_t count,
+                                    npksd_real *s)
+{
+    const npksd_real *x = z + i * NPKSDI_T, *theta = NPKSDI_MODEL(t, theta) + i * t->theta_stride_;
+    npksd_real *tt = NPKSDI_IN(t, w, t), *phi = NPKSDI_IN(t, w, phi), *work = NPKSDI_IN(t, w, work);
+    const npksdi_family *f = t->family_ + npksdi_ints(t, t->at_.family_of_)[i];
+    if (f->shared_) {
+        npksdi_product(s, 1, theta, 0, 1, z - NPKSDI_T, NPKSDI_T, f->features_, 0);
+        return;
+    }
+    npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), rows, count, i, tt);
+    if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
+        npksdi_score_spline(t, f, i, x, tt, s, work);
+    } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            s[l] = theta[0] + theta[1] * x[l];
+        for (size_t k = 0; k < t->d_; k++)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                s[l] += theta[2 + k] * tt[k * NPKSDI_T + l];
+    } else {
+        npksdi_features(t, f, i, x, tt, phi, NPKSDI_IN(t, w, slope), work);
+        npksdi_product(s, 1, theta, 0, 1, phi, NPKSDI_T, f->features_, 0);
+    }
+}
+
+/* The caller's own score, in scaled units. */
+static npksd_status npksdi_score_callback(const npksd_tester *t, npksdi_scratch *w, const npksd_real *rows,
+                                          size_t count, npksd_real *s)
+{
+    const npksd_real *scale = NPKSDI_MODEL(t, scale);
+    npksd_real *given = NPKSDI_IN(t, w, callback);
+    size_t m = t->m_;
+    if (t->options_.score_fn(rows, count, m, given, t->options_.score_user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    if (!npksdi_finite(given, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    for (size_t j = 0; j < m; j++) {
+        npksd_real most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale[j]);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            s[j * NPKSDI_T + l] = l < count ? npksdi_clamp(given[l * m + j], most) * scale[j] : 0;
+    }
+    return NPKSD_OK;
+}
+
+/* Scores of one panel in scaled units, m x NPKSDI_T, 0 where weights are 0 (weights NULL: all fitted
+   coordinates). z is preceded by a row of ones; count rows of it are real. */
+static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w, npksd_real *z,
+                                       const npksd_real *rows, size_t count, const npksd_real *weights,
+                                       npksd_real *s)
+{
+    if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
+        return npksdi_score_callback(t, w, rows, count, s);
+    const uint32_t *family_of = npksdi_ints(t, t->at_.family_of_);
+    npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+    if (t->summary_ == NPKSD_SUMMARY_ALL && t->centre_count_ > 0)
+        npksdi_shared_bumps(t, z - NPKSDI_T, t->centre_count_);
+    for (size_t i = 0; i < t->m_; i++) {
+        npksd_real *out = s + i * NPKSDI_T;
+        if (!((weights != NULL ? weights : NPKSDI_MODEL(t, weights))[i] > 0))
+            NPKSD_MEMSET(out, 0, NPKSDI_T * sizeof *out);
+        else if (family_of[i] == (uint32_t)NPKSDI_CONSTANT)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                out[l] = -z[i * NPKSDI_T + l];
+        else
+            npksdi_score_coordinate(t, w, i, z, rows, count, out);
+        for (size_t l = count; l < NPKSDI_T; l++)
+            out[l] = 0;
+    }
+    return NPKSD_OK;
+}
+
+/* ---- sums for the fit: A = sum phi phi', c = sum dphi/dx ----
+   A is kept in panels of columns, lower triangle: element (a, b) at [(b / T) p T + a T + b % T]. */
+
+static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned, size_t padded,
+                               size_t panel)
+{
+    size_t first = panel * NPKSDI_T;
+    npksdi_product(A + panel * p * NPKSDI_T + first * NPKSDI_T, p - first, turned + first, 1, padded,
+                   turned + first, padded, NPKSDI_T, 1);
+}
+
+/* p x NPKSDI_T becomes NPKSDI_T x padded, with 0 for rows that are not there. */
+static void npksdi_turn(const npksd_real *phi, size_t p, size_t padded, size_t count, npksd_real *turned)
+{
+    NPKSD_MEMSET(turned, 0, NPKSDI_T * padded * sizeof *turned);
+    for (size_t l = 0; l < count; l++)
+        for (size_t k = 0; k < p; k++)
+            turned[l * padded + k] = phi[k * NPKSDI_T + l];
+}
+
+NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, size_t b)
+{
+    return A[(b / NPKSDI_T) * p * NPKSDI_T + a * NPKSDI_T + b % NPKSDI_T];
+}
+
+static size_t npksdi_sums_size(const npksdi_family *f)
+{
+    return f->panels_ * NPKSDI_T * f->features_ + f->features_;
+}
+
+/* Sums of family f for coordinate slot c (or the shared ones), fit (split 0) or held out (1). */
+static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, size_t slot, size_t split)
+{
+    npksd_real *all = NPKSDI_MODEL(t, sums);
+    size_t per_split = t->shared_sums_ + t->active_count_ * t->coordinate_sums_;
+    all += split * per_split;
+    return all + (f->shared_ ? 0 : t->shared_sums_ + slot * t->coordinate_sums_) + f->sums_at_;
+}
+
+/* Item `item` of adding the block of waiting rows to the sums of a split: first one item for each
+   fitted coordinate, then one for each panel of each shared moment matrix. Returns its cost. */
+static void npksdi_add_block_item(npksd_tester *t, npksdi_scratch *w, size_t item, size_t split)
+{
+    npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *tt = NPKSDI_IN(t, w, t);
+    npksd_real *phi = NPKSDI_IN(t, w, phi), *slope = NPKSDI_IN(t, w, slope);
+    npksd_real *turned = NPKSDI_IN(t, w, turned);
+    const npksd_real *rows = NPKSDI_MODEL(t, block);
+    if (item == 0) {
+        npksdi_scale_panel(t, rows, t->block_rows_, z - NPKSDI_T);
+        npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+        if (t->summary_ == NPKSD_SUMMARY_ALL && t->centre_count_ > 0)
+            npksdi_shared_bumps(t, z - NPKSDI_T, t->centre_count_);
+    }
+    if (item < t->active_count_) {
+        size_t i = npksdi_ints(t, t->at_.active_)[item];
+        int have_t = 0;
+        for (size_t k = 0; k < t->family_count_; k++) {
+            const npksdi_family *f = t->family_ + k;
+            size_t padded = f->panels_ * NPKSDI_T;
+            if (f->shared_ || npksdi_is_constant(t, i))
+                continue;
+            if (!have_t)
+                npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), rows, t->block_rows_, i, tt);
+            have_t = 1;
+            npksdi_features(t, f, i, z + i * NPKSDI_T, tt, phi, slope, NPKSDI_IN(t, w, work));
+            npksdi_turn(phi, f->features_, padded, t->block_rows_, turned);
+            npksd_real *A = npksdi_sums(t, f, item, split), *c = A + padded * f->features_;
+            for (size_t panel = 0; panel < f->panels_; panel++)
+                npksdi_add_moments(A, f->features_, turned, padded, panel);
+            for (size_t a = 0; a < f->features_; a++)
+                for (size_t l = 0; l < t->block_rows_; l++)
+                    c[a] += slope[a * NPKSDI_T + l];
+        }
+        return;
+    }
+    item -= t->active_count_;
+    for (size_t k = 0; k < t->family_count_; k++) {
+        const npksdi_family *f = t->family_ + k;
+        if (!f->shared_)
+            continue;
+        if (item < f->panels_) {
+            size_t padded = f->panels_ * NPKSDI_T;
+            if (item == 0)
+                npksdi_turn(z - NPKSDI_T, f->features_, padded, t->block_rows_, turned);
+            npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, turned, padded, item);
+            return;
+        }
+        item -= f->panels_;
+    }
+}
+
+static size_t npksdi_block_items(const npksd_tester *t)
+{
+    size_t items = t->active_count_;
+    for (size_t k = 0; k < t->family_count_; k++)
+        items += t->family_[k].shared_ ? t->family_[k].panels_ : 0;
+    return items;
+}
+
+/* ---- the solve: theta = -(A + ridge)^-1 c ---- */
+
+/* Row i of the moment means into the factor, then one step of Cholesky. Splits first..last joined. */
+static int npksdi_factor_row(npksd_tester *t, const npksdi_family *f, size_t slot, npksd_real ridge,
+                             size_t splits, size_t i)
+{
+    size_t p = f->features_;
+    npksd_real *L = NPKSDI_MODEL(t, factor), trace = 0;
+    npksd_real rows = (npksd_real)t->options_.fit_rows;
+    const npksd_real *A = npksdi_sums(t, f, slot, 0), *H = npksdi_sums(t, f, slot, splits - 1);
+    if (splits > 1)
+        rows += (npksd_real)t->held_rows_;
+    for (size_t k = 0; k < p; k++)
+        trace += npksdi_moment(A, p, k, k) + (splits > 1 ? npksdi_moment(H, p, k, k) : 0);
+    for (size_t k = 0; k <= i; k++)
+        L[i * p + k] =
+            (npksdi_moment(A, p, i, k) + (splits > 1 ? npksdi_moment(H, p, i, k) : 0)) / rows;
+    return npksdi_cholesky_row(L, p, ridge * trace / rows / (npksd_real)p, i);
+}
+
+/* c of coordinate i (slot) as a mean. With shared features d phi / dx_i is 1 for x_i and, for a bump,
+   -(x_i - c_i)/h^2 bump, whose sum is already in A. */
+static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_t i, size_t slot,
+                            size_t split, npksd_real *c)
+{
+    size_t p = f->features_;
+    const npksd_real *A = npksdi_sums(t, f, slot, split);
+    npksd_real rows = (npksd_real)(split == 0 ? t->options_.fit_rows : t->held_rows_);
+    if (!f->shared_) {
+        for (size_t a = 0; a < p; a++)
+            c[a] = A[f->panels_ * NPKSDI_T * p + a] / rows;
+        return;
+    }
+    NPKSD_MEMSET(c, 0, p * sizeof *c);
+    c[1 + i] = 1;
+    const npksd_real *centre = NPKSDI_MODEL(t, centres) + i;
+    for (size_t a = 1 + t->m_; a < p; a++, centre += t->m_)
+        c[a] = 2 * npksdi_bump_rate(t) *
+               (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i)) / rows;
+}
+
+/* J = theta' A theta / 2 + c' theta on the held-out sums. */
+static npksd_real npksdi_held_out_loss(const npksd_tester *t, const npksdi_family *f, size_t i, size_t slot,
+                                       const npksd_real *theta, npksd_real *c)
+{
+    size_t p = f->features_;
+    const npksd_real *A = npksdi_sums(t, f, slot, 1);
+    npksd_real quadratic = 0, linear = 0;
+    npksdi_gradient(t, f, i, slot, 1, c);
+    for (size_t a = 0; a < p; a++) {
+        npksd_real sum = NPKSDI_C(0.5) * npksdi_moment(A, p, a, a) * theta[a];
+        for (size_t b = 0; b < a; b++)
+            sum += npksdi_moment(A, p, a, b) * theta[b];
+        quadratic += theta[a] * sum;
+        linear += theta[a] * c[a];
+    }
+    return quadratic / (npksd_real)t->held_rows_ + linear;
+}
+
+/* AUTO tries GAUSS alone where values repeat: flexible families would chase the atoms. */
+static int npksdi_may_use(const npksd_tester *t, size_t i, size_t family)
+{
+    if (npksdi_is_constant(t, i))
+        return 0;
+    if (t->options_.estimator != NPKSD_ESTIMATOR_AUTO || t->options_.smooth > 0)
+        return 1;
+    return t->family_[family].kind_ == NPKSD_ESTIMATOR_GAUSS || npksdi_ints(t, t->at_.tied_)[i] == 0;
+}
+
+/* One candidate (family, ridge) for one coordinate: solve on the fit sums, judge on the held-out ones.
+   The best ridge of a family is found first; a costlier family must then lower J by 2 % of |J|. */
+static void npksdi_judge(npksd_tester *t, size_t family, size_t ridge, size_t slot)
+{
+    const npksdi_family *f = t->family_ + family;
+    size_t i = npksdi_ints(t, t->at_.active_)[slot];
+    npksd_real *theta = NPKSDI_MODEL(t, solution), *c = NPKSDI_MODEL(t, gradient);
+    if (!npksdi_may_use(t, i, family))
+        return;
+    npksdi_gradient(t, f, i, slot, 0, c);
+    npksdi_cholesky_solve(NPKSDI_MODEL(t, factor), f->features_, c, theta);
+    npksd_real loss = npksdi_held_out_loss(t, f, i, slot, theta, c);
+    if (loss < NPKSDI_MODEL(t, family_loss)[slot]) {
+        NPKSDI_MODEL(t, family_loss)[slot] = loss;
+        npksdi_ints(t, t->at_.family_choice_)[slot] = (uint32_t)(family * NPKSDI_RIDGES_MAX + ridge);
+    }
+}
+
+static void npksdi_keep_best(npksd_tester *t, size_t slot)
+{
+    npksd_real *best = NPKSDI_MODEL(t, best_loss) + slot, *now = NPKSDI_MODEL(t, family_loss) + slot;
+    npksd_real margin = *best < NPKSDI_HUGE ? NPKSDI_C(0.02) * npksdi_abs(*best) : 0;
+    if (*now < *best - margin) {
+        *best = *now;
+        npksdi_ints(t, t->at_.best_choice_)[slot] = npksdi_ints(t, t->at_.family_choice_)[slot];
+    }
+    *now = NPKSDI_HUGE;
+}
+
+/* The winner of a coordinate, solved once more on all sums together. */
+static void npksdi_settle(npksd_tester *t, size_t family, size_t slot)
+{
+    const npksdi_family *f = t->family_ + family;
+    size_t i = npksdi_ints(t, t->at_.active_)[slot], p = f->features_;
+    npksd_real *theta = NPKSDI_MODEL(t, solution), *c = NPKSDI_MODEL(t, gradient);
+    npksd_real *model = NPKSDI_MODEL(t, theta) + i * t->theta_stride_;
+    npksdi_gradient(t, f, i, slot, 0, c);
+    if (t->splits_ > 1) {
+        npksd_real fit = (npksd_real)t->options_.fit_rows, held = (npksd_real)t->held_rows_;
+        npksdi_gradient(t, f, i, slot, 1, theta);
+        for (size_t a = 0; a < p; a++)
+            c[a] = (fit * c[a] + held * theta[a]) / (fit + held);
+    }
+    npksdi_cholesky_solve(NPKSDI_MODEL(t, factor), p, c, theta);
+    if (f->kind_ == NPKSD_ESTIMATOR_SPLINE)
+        npksdi_spline_table(f, theta, model);
+    else
+        NPKSD_MEMCPY(model, theta, p * sizeof *theta);
+    npksdi_ints(t, t->at_.family_of_)[i] = (uint32_t)family;
+}
+
+/* Does anybody use this matrix? While selecting everybody does; then only those who chose it. */
+static int npksdi_chosen(const npksd_tester *t, size_t family, size_t ridge, size_t slot)
+{
+    size_t i = npksdi_ints(t, t->at_.active_)[slot];
+    return !npksdi_is_constant(t, i) && npksdi_ints(t, t->at_.best_choice_)[slot] ==
+                                            family * NPKSDI_RIDGES_MAX + ridge;
+}
+
+static int npksdi_wanted(const npksd_tester *t, int select, size_t first, size_t users)
+{
+    const size_t *at = t->item_;
+    int wanted = select;
+    for (size_t u = 0; u < users && !wanted; u++)
+        wanted = npksdi_chosen(t, at[0], at[2], first + u);
+    return wanted;
+}
+
+/* One item of the solve: a row of the factor of one matrix, or one coordinate that uses it.
+   Cursor: family, matrix (coordinate, or 0 if shared), ridge, step. */
+static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cost)
+{
+    size_t *at = t->item_;
+    const npksdi_family *f = t->family_ + at[0];
+    size_t p = f->features_, users = f->shared_ ? t->active_count_ : 1, skipped = 0;
+    size_t matrices = f->shared_ ? 1 : t->active_count_, first = f->shared_ ? 0 : at[1];
+    if (at[3] == 0 && !npksdi_wanted(t, select, first, users)) {
+        skipped = p + users - 1;
+    } else if (at[3] < p) {
+        if (!npksdi_factor_row(t, f, at[1], t->ridge_[at[2]], select ? 1 : t->splits_, at[3])) {
+            if (!select)
+                return NPKSD_ERROR_NUMERIC;
+            skipped = p + users - 1 - at[3]; /* this candidate is out */
+        }
+    } else if (select) {
+        npksdi_judge(t, at[0], at[2], first + at[3] - p);
+    } else if (npksdi_chosen(t, at[0], at[2], first + at[3] - p)) {
+        npksdi_settle(t, at[0], first + at[3] - p);
+    }
+    at[3] += 1 + skipped;
+    *cost = (uint64_t)p * p * (1 + skipped);
+    if (at[3] == p + users) { /* next ridge, then matrix, then family */
+        at[3] = 0;
+        if (++at[2] == t->ridge_count_) {
+            at[2] = 0;
+            for (size_t u = 0; u < users && select; u++)
+                npksdi_keep_best(t, first + u);
+            if (++at[1] == matrices) {
+                at[1] = 0;
+                at[0]++;
+            }
+        }
+    }
+    return NPKSD_OK;
+}
+
+/* ======== >>operator: weights, and the columns that a Stein kernel is made of ======== */
+
+/* Draw B coordinates: w_i = k_i / B; B = 0: 1/m each. picks has room for m numbers. */
+static void npksdi_draw_weights(const npksd_tester *t, npksd_rng *rng, npksd_real *weights,
+                                npksd_real *picks)
+{
+    size_t m = t->m_, B = t->options_.resample;
+    for (size_t i = 0; i < m; i++) {
+        weights[i] = B == 0 ? 1 / (npksd_real)m : 0;
+        picks[i] = (npksd_real)i;
+    }
+    for (size_t j = 0; j < B; j++) {
+        if (t->options_.resample_distinct) {
+            size_t k = j + npksdi_below(rng, m - j);
+            npksd_real pick = picks[k];
+            picks[k] = picks[j];
+            picks[j] = pick;
+            weights[(size_t)pick] = 1 / (npksd_real)B;
+        } else {
+            weights[npksdi_below(rng, m)] += 1;
+        }
+    }
+    for (size_t i = 0; i < m && B > 0 && !t->options_.resample_distinct; i++)
+        weights[i] /= (npksd_real)B;
+}
+
+/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single one. */
+static void npksdi_count_columns(const npksd_tester *t, npksdi_scratch *w)
+{
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    size_t drawn = 0;
+    w->weight_sum_ = 0;
+    w->equal_ = t->options_.form == NPKSD_FORM_VECTOR;
+    for (size_t i = 0; i < t->m_; i++) {
+        drawn += weights[i] > 0;
+        w->weight_sum_ += weights[i] * weights[i];
+        w->equal_ &= !(weights[i] > weights[0]) && !(weights[i] < weights[0]);
+    }
+    w->active_count_ = t->options_.form == NPKSD_FORM_SCALAR ? 1 : drawn;
+}
+
+/* From x and scores of one panel (m x NPKSDI_T each) to the weighted columns S = w s, P = w s + w x and,
+   for unequal weights, w x; in SCALAR form the sums over coordinates of these. With them
+       A = S.S',  C = cross_a + cross_b - (P.P' - S.S' - wx.wx'),  D = spread_a + spread_b - 2 wx.wx'
+   are sum w^2 s_i s_i', sum w^2 d_i (s_i - s_i') and sum w^2 d_i^2 of a pair of rows. */
+static void npksdi_columns_panel(const npksd_tester *t, npksdi_scratch *w, size_t panel,
+                                 const npksd_real *x, const npksd_real *s)
+{
+    size_t m = t->m_, k = 0, columns = w->active_count_, first = panel * NPKSDI_T;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    npksd_real *S = NPKSDI_IN(t, w, s) + first * columns, *P = NPKSDI_IN(t, w, p) + first * columns;
+    npksd_real *WX = NPKSDI_IN(t, w, xt) + (w->equal_ ? 0 : first * columns);
+    npksd_real *norm = NPKSDI_IN(t, w, norm) + first, *cross = NPKSDI_IN(t, w, cross) + first;
+    npksd_real *spread = NPKSDI_IN(t, w, spread) + first, *own = NPKSDI_IN(t, w, own) + first;
+    int scalar = t->options_.form == NPKSD_FORM_SCALAR;
+    npksd_real wx[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        norm[l] = cross[l] = spread[l] = own[l] = 0;
+        if (scalar)
+            S[l] = WX[l] = 0;
+    }
+    for (size_t i = 0; i < m; i++) {
+        const npksd_real *xi = x + i * NPKSDI_T, *si = s + i * NPKSDI_T;
+        npksd_real weight = weights[i];
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            norm[l] += xi[l] * xi[l];
+        if (!(weight > 0))
+            continue;
+        if (scalar) {
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                S[l] += weight * si[l];
+                WX[l] += weight * xi[l];
+            }
+            continue;
+        }
+        npksd_real *column = S + k * NPKSDI_T, *both = P + k * NPKSDI_T;
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real ws = weight * si[l];
+            wx[l] = weight * xi[l];
+            column[l] = ws;
+            both[l] = ws + wx[l];
+            cross[l] += ws * wx[l];
+            spread[l] += wx[l] * wx[l];
+            own[l] += ws * ws;
+        }
+        if (!w->equal_)
+            NPKSD_MEMCPY(WX + k * NPKSDI_T, wx, sizeof wx);
+        k++;
+    }
+    for (size_t l = 0; l < NPKSDI_T && scalar; l++) {
+        P[l] = S[l] + WX[l];
+        cross[l] = S[l] * WX[l];
+        spread[l] = WX[l] * WX[l];
+        own[l] = S[l] * S[l];
+    }
+}
+
+/* Item of an evaluation: rows of one panel -> scaled panel, scores, columns. */
+static npksd_status npksdi_prepare_panel(const npksd_tester *t, npksdi_scratch *w, const npksd_real *rows,
+                                         size_t panel)
+{
+    size_t m = t->m_, count = npksdi_min_size(NPKSDI_T, t->n_ - panel * NPKSDI_T);
+    const npksd_real *scale = NPKSDI_MODEL(t, scale), *first = rows + panel * NPKSDI_T * m;
+    npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *s = NPKSDI_IN(t, w, scores);
+    npksd_real *x = NPKSDI_IN(t, w, x) + panel * NPKSDI_T * m;
+    npksdi_scale_panel(t, first, count, z - NPKSDI_T);
+    npksd_status status = npksdi_score_panel(t, w, z, first, count, NPKSDI_IN(t, w, weights), s);
+    if (status != NPKSD_OK)
+        return status;
+    if (t->options_.standardize) {
+        NPKSD_MEMCPY(x, z, m * NPKSDI_T * sizeof *x);
+    } else {
+        for (size_t j = 0; j < m; j++) { /* back to the caller's units; constants keep their floor */
+            npksd_real unit = npksdi_is_constant(t, j) ? 1 : scale[j];
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                x[j * NPKSDI_T + l] = npksdi_clamp(z[j * NPKSDI_T + l] * unit, NPKSDI_UNSCALED_CLAMP);
+                s[j * NPKSDI_T + l] = npksdi_clamp(s[j * NPKSDI_T + l] / unit, NPKSDI_UNSCALED_CLAMP);
+            }
+        }
+    }
+    if (t->options_.diagnose)
+        NPKSD_MEMCPY(NPKSDI_IN(t, w, raw_s) + panel * NPKSDI_T * m, s, m * NPKSDI_T * sizeof *s);
+    npksdi_columns_panel(t, w, panel, x, s);
+    return NPKSD_OK;
+}
+
+/* ======== >>statistic: pairs in tiles, four sums for each bandwidth ======== */
+
+static void npksdi_set_kernels(npksdi_kernels *kernels, const npksd_real *scales, size_t count,
+                               int with_base, npksd_real sigma)
+{
+    npksd_real sorted[NPKSD_SCALES_MAX + 1];
+    int has_base = 0;
+    for (size_t c = 0; c < count; c++) {
+        sorted[c] = scales[c];
+        has_base |= !(scales[c] < 1) && !(scales[c] > 1);
+    }
+    if (with_base && !has_base)
+        sorted[count++] = 1;
+    npksdi_sort(sorted, count);
+    kernels->count_ = kernels->base_ = count;
+    for (size_t c = 0; c < count; c++) {
+        npksd_real scale = sorted[count - 1 - c], ratio = c > 0 ? kernels->scale_[c - 1] / scale : 0;
+        int squarings = 0;
+        while (ratio > 1) {
+            ratio *= NPKSDI_C(0.5);
+            squarings++;
+        }
+        kernels->scale_[c] = scale;
+        kernels->inverse_[c] = 1 / scale / sigma / sigma;
+        kernels->squarings_[c] = !(ratio < 1) && !(ratio > 1) && squarings <= 6 ? squarings : -1;
+        if (!(scale < 1) && !(scale > 1))
+            kernels->base_ = c;
+    }
+}
+
+/* The scratch of one tile, each NPKSDI_TILE long. */
+enum { NPKSDI_TILE_G, NPKSDI_TILE_A, NPKSDI_TILE_C, NPKSDI_TILE_D, NPKSDI_TILE_R, NPKSDI_TILE_K0,
+       NPKSDI_TILE_K1, NPKSDI_TILE_K2, NPKSDI_TILE_ARRAYS };
+/* The sums over pairs a > b: for each kernel sum k0 A, k1 C, k1, k2 D; then sum A (1 + x.y) and the
+   sum of the kernel between the rows and the MMD sub-sample. NPKSDI_T lanes each. */
+enum { NPKSDI_SUM_A, NPKSDI_SUM_C, NPKSDI_SUM_K, NPKSDI_SUM_D, NPKSDI_SUMS };
+
+/* k at one bandwidth: Gauss k0 = k1 = k2 = h = exp(-r/2s^2); IMQ with q = (1 + r/s^2)^(-1/2):
+   k0 = q, k1 = -2 s^2 h' = q^3, k2 = 4 s^4 h'' = 3 q^5. So for both kernels
+       u = k0 A + k1 (C + sum w^2) / s^2 - k2 D / s^4. */
+static void npksdi_kernel_tile(const npksd_tester *t, const npksdi_kernels *kernels, size_t c,
+                               const npksd_real *mask, npksd_real *NPKSDI_RESTRICT tile)
+{
+    const npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    npksd_real inverse = kernels->inverse_[c];
+    if (t->options_.kernel == NPKSD_KERNEL_IMQ) {
+        npksd_real *NPKSDI_RESTRICT k1 = tile + NPKSDI_TILE_K1 * NPKSDI_TILE;
+        npksd_real *NPKSDI_RESTRICT k2 = tile + NPKSDI_TILE_K2 * NPKSDI_TILE;
+        for (size_t i = 0; i < NPKSDI_TILE; i++) {
+            npksd_real q = 1 / NPKSD_SQRT(1 + r[i] * inverse);
+            npksd_real q3 = q * q * q;
+            npksd_real keep = mask != NULL ? mask[i] : 1;
+            k0[i] = keep * q;
+            k1[i] = keep * q3;
+            k2[i] = keep * 3 * q3 * q * q;
+        }
+        return;
+    }
+    if (kernels->squarings_[c] >= 0) {
+        for (int k = 0; k < kernels->squarings_[c]; k++)
+            for (size_t i = 0; i < NPKSDI_TILE; i++)
+                k0[i] *= k0[i];
+        return;
+    }
+    npksd_real rate = NPKSDI_C(-0.5) * inverse;
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        k0[i] = NPKSD_EXP(rate * r[i]);
+    if (mask != NULL)
+        for (size_t i = 0; i < NPKSDI_TILE; i++)
+            k0[i] *= mask[i];
+}
+
+/* r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b for a group of rows against a panel, both centred. */
+static void npksdi_distance_tile(const npksd_real *norm_a, const npksd_real *norm_b,
+                                 npksd_real *NPKSDI_RESTRICT tile)
+{
+    const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
+    for (size_t a = 0; a < NPKSDI_G; a++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            r[a * NPKSDI_T + l] =
+                npksdi_max(0, norm_a[a] + norm_b[l] - 2 * G[a * NPKSDI_T + l]);
+}
+
+/* G, A, C, D and r of rows group*4.. of panel p against panel q. */
+static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, size_t p, size_t group,
+                             size_t q, npksd_real *NPKSDI_RESTRICT tile)
+{
+    size_t m = t->m_, k = w->active_count_, row = group * NPKSDI_G;
+    const npksd_real *x = NPKSDI_IN(t, w, x), *S = NPKSDI_IN(t, w, s), *P = NPKSDI_IN(t, w, p);
+    const npksd_real *norm = NPKSDI_IN(t, w, norm), *cross = NPKSDI_IN(t, w, cross);
+    const npksd_real *spread = NPKSDI_IN(t, w, spread);
+    npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T;
+    npksdi_product(G, NPKSDI_G, x + pa * m + row, 1, NPKSDI_T, x + qa * m, NPKSDI_T, m, 0);
+    npksdi_product(A, NPKSDI_G, S + pa * k + row, 1, NPKSDI_T, S + qa * k, NPKSDI_T, k, 0);
+    npksdi_product(C, NPKSDI_G, P + pa * k + row, 1, NPKSDI_T, P + qa * k, NPKSDI_T, k, 0);
+    if (w->equal_) {
+        npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2 */
+        for (size_t i = 0; i < NPKSDI_TILE; i++)
+            D[i] = share * G[i];
+    } else {
+        const npksd_real *wx = NPKSDI_IN(t, w, xt);
+        npksdi_product(D, NPKSDI_G, wx + pa * k + row, 1, NPKSDI_T, wx + qa * k, NPKSDI_T, k, 0);
+    }
+    npksdi_distance_tile(norm + pa + row, norm + qa, tile);
+    for (size_t a = 0; a < NPKSDI_G; a++) {
+        npksd_real cross_a = cross[pa + row + a], spread_a = spread[pa + row + a];
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            size_t i = a * NPKSDI_T + l;
+            C[i] = cross_a + cross[qa + l] - (C[i] - A[i] - D[i]);
+            D[i] = spread_a + spread[qa + l] - 2 * D[i];
+        }
+    }
+}
+
+/* 1 where row a of the group is real and b < a, else 0; NULL when that is everywhere. */
+static const npksd_real *npksdi_pair_mask(const npksd_tester *t, npksdi_scratch *w, size_t p,
+                                          size_t group, size_t q)
+{
+    size_t first = p * NPKSDI_T + group * NPKSDI_G;
+    if (p != q && first + NPKSDI_G <= t->n_)
+        return NULL;
+    npksd_real *mask = NPKSDI_IN(t, w, mask);
+    for (size_t a = 0; a < NPKSDI_G; a++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            mask[a * NPKSDI_T + l] = first + a < t->n_ && q * NPKSDI_T + l < first + a;
+    return mask;
+}
+
+NPKSDI_INLINE void npksdi_add_tile(npksd_real *NPKSDI_RESTRICT sum, const npksd_real *NPKSDI_RESTRICT k,
+                                   const npksd_real *NPKSDI_RESTRICT v)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        sum[l] += (k[l] * v[l] + k[NPKSDI_T + l] * v[NPKSDI_T + l]) +
+                  (k[2 * NPKSDI_T + l] * v[2 * NPKSDI_T + l] +
+                   k[3 * NPKSDI_T + l] * v[3 * NPKSDI_T + l]);
+}
+NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum, const npksd_real *NPKSDI_RESTRICT k)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        sum[l] += (k[l] + k[NPKSDI_T + l]) + (k[2 * NPKSDI_T + l] + k[3 * NPKSDI_T + l]);
+}
+
+/* 2.7, without m Gram products: each coordinate's s'Ks, x'Ks and x'Kx over this tile, and K.1. */
+static void npksdi_coordinate_tile(const npksd_tester *t, npksdi_scratch *w, size_t p, size_t group,
+                                   size_t q, const npksd_real *tile)
+{
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    size_t m = t->m_, padded = t->panels_ * NPKSDI_T, row = p * NPKSDI_T + group * NPKSDI_G;
+    npksd_real *rho1 = NPKSDI_IN(t, w, rho), *rho2 = rho1 + padded;
+    for (size_t a = 0; a < NPKSDI_G; a++) {
+        rho1[row + a] += npksdi_lane_sum(k1 + a * NPKSDI_T);
+        rho2[row + a] += npksdi_lane_sum(k2 + a * NPKSDI_T);
+    }
+    npksdi_add_lanes(rho1 + q * NPKSDI_T, k1);
+    npksdi_add_lanes(rho2 + q * NPKSDI_T, k2);
+    for (size_t i = 0; i < m; i++) {
+        if (!(weights[i] > 0))
+            continue;
+        const npksd_real *xq = NPKSDI_IN(t, w, x) + (q * m + i) * NPKSDI_T;
+        const npksd_real *sq = NPKSDI_IN(t, w, raw_s) + (q * m + i) * NPKSDI_T;
+        const npksd_real *xa = NPKSDI_IN(t, w, x) + (p * m + i) * NPKSDI_T + group * NPKSDI_G;
+        const npksd_real *sa = NPKSDI_IN(t, w, raw_s) + (p * m + i) * NPKSDI_T + group * NPKSDI_G;
+        npksd_real *NPKSDI_RESTRICT sum = NPKSDI_IN(t, w, coordinate) + 3 * i * NPKSDI_T;
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real ks = 0, k1s = 0, k1x = 0, k2x = 0;
+            for (size_t a = 0; a < NPKSDI_G; a++) {
+                size_t at = a * NPKSDI_T + l;
+                ks += k0[at] * sa[a];
+                k1x += k1[at] * xa[a];
+                if (imq) {
+                    k1s += k1[at] * sa[a];
+                    k2x += k2[at] * xa[a];
+                }
+            }
+            sum[l] += sq[l] * ks;
+            sum[NPKSDI_T + l] += xq[l] * (imq ? k1s : ks) + sq[l] * k1x;
+            sum[2 * NPKSDI_T + l] += xq[l] * (imq ? k2x : k1x);
+        }
+    }
+}
+
+/* Item of an evaluation: all sums over one tile of pairs. */
+static void npksdi_add_pairs(const npksd_tester *t, npksdi_scratch *w, const npksdi_kernels *kernels,
+                             int coordinates, size_t p, size_t group, size_t q)
+{
+    npksd_real *tile = NPKSDI_IN(t, w, tile), *sums = NPKSDI_IN(t, w, sums);
+    npksd_real *A = tile + NPKSDI_TILE_A * NPKSDI_TILE, *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *mask = npksdi_pair_mask(t, w, p, group, q);
+    npksdi_pair_tile(t, w, p, group, q, tile);
+    if (mask != NULL)
+        for (size_t i = 0; i < NPKSDI_TILE; i++)
+            A[i] *= mask[i];
+    for (size_t c = 0; c < kernels->count_; c++) {
+        npksd_real *sum = sums + c * NPKSDI_SUMS * NPKSDI_T;
+        npksdi_kernel_tile(t, kernels, c, mask, tile);
+        npksdi_add_tile(sum + NPKSDI_SUM_A * NPKSDI_T, k0, A);
+        npksdi_add_tile(sum + NPKSDI_SUM_C * NPKSDI_T, k1, tile + NPKSDI_TILE_C * NPKSDI_TILE);
+        npksdi_add_lanes(sum + NPKSDI_SUM_K * NPKSDI_T, k1);
+        npksdi_add_tile(sum + NPKSDI_SUM_D * NPKSDI_T, k2, tile + NPKSDI_TILE_D * NPKSDI_TILE);
+        if (c == kernels->base_) {
+            if (imq)
+                npksdi_add_lanes(sums + (kernels->count_ * NPKSDI_SUMS + 2) * NPKSDI_T, k0);
+            if (coordinates)
+                npksdi_coordinate_tile(t, w, p, group, q, tile);
+        }
+    }
+    if (t->options_.components & NPKSD_COMPONENT_MOMENT) {
+        npksd_real *sum = sums + kernels->count_ * NPKSDI_SUMS * NPKSDI_T;
+        npksdi_add_lanes(sum, A);
+        npksdi_add_tile(sum, A, G);
+    }
+}
+
+/* Item of an evaluation: the kernel between a group of rows and a panel of the MMD sub-sample. */
+static void npksdi_add_cross(const npksd_tester *t, npksdi_scratch *w, const npksdi_kernels *kernels,
+                             size_t p, size_t group, size_t panel)
+{
+    npksd_real *tile = NPKSDI_IN(t, w, tile);
+    npksd_real *sum = NPKSDI_IN(t, w, sums) + (kernels->count_ * NPKSDI_SUMS + 1) * NPKSDI_T;
+    const npksd_real *x = NPKSDI_IN(t, w, x) + p * NPKSDI_T * t->m_ + group * NPKSDI_G;
+    const npksd_real *weight = NPKSDI_MODEL(t, sub_weight) + panel * NPKSDI_T;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    size_t row = p * NPKSDI_T + group * NPKSDI_G, rows = npksdi_min_size(NPKSDI_G, t->n_ - row);
+    npksdi_product(tile + NPKSDI_TILE_G * NPKSDI_TILE, NPKSDI_G, x, 1, NPKSDI_T,
+                   NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * t->m_, NPKSDI_T, t->m_, 0);
+    npksdi_distance_tile(NPKSDI_IN(t, w, norm) + row, NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T, tile);
+    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+    for (size_t a = 0; a < rows; a++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            sum[l] += weight[l] * k0[a * NPKSDI_T + l];
+}
+
+/* ---- linear time: F random frequencies instead of pairs ----
+   For each kernel and panel of frequencies: sum_a S_a cos, sum_a S_a sin (a row for each column of S),
+   then sum cos and sum sin. */
+
+static size_t npksdi_frequency_panels(const npksd_tester *t)
+{
+    return npksdi_ceil_div(t->options_.features, NPKSDI_T);
+}
+static npksd_real *npksdi_wave_sums(const npksd_tester *t, const npksdi_scratch *w, size_t kernel,
+                                    size_t panel)
+{
+    size_t at = (kernel * npksdi_frequency_panels(t) + panel) * (2 * w->active_count_ + 2);
+    return NPKSDI_IN(t, w, sums) + at * NPKSDI_T;
+}
+
+/* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies; waves: for each
+   kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
+static void npksdi_waves(const npksd_tester *t, const npksdi_kernels *kernels, const npksd_real *x,
+                         size_t panel, npksd_real *NPKSDI_RESTRICT waves)
+{
+    size_t square = NPKSDI_T * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT angle = waves + 2 * square * kernels->count_;
+    const npksd_real *omega = NPKSDI_MODEL(t, frequencies) + panel * NPKSDI_T * t->m_;
+    npksdi_product(angle, NPKSDI_T, x, 1, NPKSDI_T, omega, NPKSDI_T, t->m_, 0);
+    for (size_t c = 0; c < kernels->count_; c++) {
+        npksd_real *NPKSDI_RESTRICT cosine = waves + 2 * square * c;
+        npksd_real *NPKSDI_RESTRICT sine = cosine + square;
+        size_t from = c;
+        while (from > 0 && kernels->scale_[from - 1] < 4 * kernels->scale_[c])
+            from--;
+        if (from > 0 && !(kernels->scale_[from - 1] > 4 * kernels->scale_[c])) {
+            const npksd_real *c1 = waves + 2 * square * (from - 1), *s1 = c1 + square;
+            for (size_t i = 0; i < square; i++) {
+                cosine[i] = (c1[i] - s1[i]) * (c1[i] + s1[i]);
+                sine[i] = 2 * c1[i] * s1[i];
+            }
+        } else {
+            npksd_real stretch = 1 / NPKSD_SQRT(kernels->scale_[c]);
+            for (size_t i = 0; i < square; i++)
+                NPKSDI_SINCOS(stretch * angle[i], sine + i, cosine + i);
+        }
+    }
+}
+
+/* Item of an evaluation in linear time. */
+static void npksdi_add_waves(const npksd_tester *t, npksdi_scratch *w, const npksdi_kernels *kernels,
+                             size_t p, size_t panel)
+{
+    size_t m = t->m_, columns = w->active_count_, square = NPKSDI_T * NPKSDI_T;
+    size_t count = npksdi_min_size(NPKSDI_T, t->n_ - p * NPKSDI_T);
+    const npksd_real *x = NPKSDI_IN(t, w, x) + p * NPKSDI_T * m;
+    const npksd_real *S = NPKSDI_IN(t, w, s) + p * NPKSDI_T * columns;
+    npksd_real *waves = NPKSDI_IN(t, w, tile);
+    npksdi_waves(t, kernels, x, panel, waves);
+    for (size_t c = 0; c < kernels->count_; c++) {
+        npksd_real *sums = npksdi_wave_sums(t, w, c, panel);
+        const npksd_real *cosine = waves + 2 * square * c, *sine = cosine + square;
+        npksdi_product(sums, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
+        npksdi_product(sums + columns * NPKSDI_T, columns, S, NPKSDI_T, 1, sine, NPKSDI_T, count, 1);
+        npksd_real *plain = sums + 2 * columns * NPKSDI_T;
+        for (size_t a = 0; a < count; a++)
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                plain[l] += cosine[a * NPKSDI_T + l];
+                plain[NPKSDI_T + l] += sine[a * NPKSDI_T + l];
+            }
+    }
+    if (panel == 0 && (t->options_.components & NPKSD_COMPONENT_MOMENT)) {
+        /* sum_a S_a x_aj, a panel of coordinates j at a time; its first column block also sums S */
+        size_t panels = npksdi_ceil_div(m + 1, NPKSDI_T), padded = panels * NPKSDI_T;
+        npksd_real *turned = NPKSDI_IN(t, w, turned), *moment = NPKSDI_IN(t, w, moment);
+        npksdi_turn(x, m, padded, count, turned);
+        for (size_t a = 0; a < count; a++)
+            turned[a * padded + m] = 1;
+        for (size_t j = 0; j < panels; j++)
+            npksdi_product(moment + j * columns * NPKSDI_T, columns, S, NPKSDI_T, 1,
+                           turned + j * NPKSDI_T, padded, count, 1);
+    }
+}
+
+/* omega of frequency l of a panel for column k: w_i omega_i, or their sum in SCALAR form. */
+static npksd_real npksdi_column_omega(const npksd_tester *t, const npksdi_scratch *w, size_t i,
+                                      size_t panel, size_t l)
+{
+    const npksd_real *omega = NPKSDI_MODEL(t, frequencies) + panel * NPKSDI_T * t->m_ + l;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    if (t->options_.form == NPKSD_FORM_VECTOR)
+        return weights[i] * omega[i * NPKSDI_T];
+    npksd_real sum = 0;
+    for (size_t j = 0; j < t->m_; j++)
+        sum += weights[j] * omega[j * NPKSDI_T];
+    return sum;
+}
+
+/* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of the chosen kernel,
+   the same with S reversed, and the mean of |omega|^2, which the diagonal needs. */
+static void npksdi_wave_statistic(const npksd_tester *t, const npksdi_scratch *w,
+                                  const npksdi_kernels *kernels, size_t c, npksd_real *V,
+                                  npksd_real *mirror, npksd_real *omega2, npksd_real *coordinates)
+{
+    size_t columns = w->active_count_, F = t->options_.features, k = 0;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    npksd_real inverse_n = 1 / (npksd_real)t->n_, stretch = 1 / NPKSD_SQRT(kernels->scale_[c]);
+    *V = *mirror = *omega2 = 0;
+    for (size_t i = 0; i < t->m_ && k < columns; i++) {
+        if (t->options_.form == NPKSD_FORM_VECTOR && !(weights[i] > 0))
+            continue;
+        npksd_real sum = 0, mirrored = 0, square = 0;
+        for (size_t f = 0; f < F; f++) {
+            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T;
+            const npksd_real *sums = npksdi_wave_sums(t, w, c, panel);
+            npksd_real omega = stretch * npksdi_column_omega(t, w, i, panel, l);
+            npksd_real real = sums[k * NPKSDI_T + l] * inverse_n;
+            npksd_real imaginary = sums[(columns + k) * NPKSDI_T + l] * inverse_n;
+            npksd_real turn_real = omega * sums[(2 * columns + 1) * NPKSDI_T + l] * inverse_n;
+            npksd_real turn_imaginary = omega * sums[2 * columns * NPKSDI_T + l] * inverse_n;
+            sum += (real - turn_real) * (real - turn_real) +
+                   (imaginary + turn_imaginary) * (imaginary + turn_imaginary);
+            mirrored += (real + turn_real) * (real + turn_real) +
+                        (imaginary - turn_imaginary) * (imaginary - turn_imaginary);
+            square += omega * omega;
+        }
+        if (coordinates != NULL)
+            coordinates[i] = sum / (npksd_real)F;
+        *V += sum / (npksd_real)F;
+        *mirror += mirrored / (npksd_real)F;
+        *omega2 += square / (npksd_real)F;
+        k++;
+    }
+}
+
+/* ---- from sums to numbers ---- */
+
+typedef struct npksdi_estimates {
+    npksd_real v_, u_, mirror_; /* STEIN V and U, MIRROR V at one bandwidth */
+} npksdi_estimates;
+
+static npksd_real npksdi_total(const npksd_tester *t, const npksd_real *values)
+{
+    npksd_real lanes[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        lanes[l] = 0;
+    for (size_t panel = 0; panel < t->panels_; panel++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            lanes[l] += values[panel * NPKSDI_T + l];
+    return npksdi_lane_sum(lanes);
+}
+
+static npksdi_estimates npksdi_estimate(const npksd_tester *t, const npksdi_scratch *w,
+                                        const npksdi_kernels *kernels, size_t c)
+{
+    npksdi_estimates e;
+    npksd_real n = (npksd_real)t->n_, W = w->weight_sum_, own = npksdi_total(t, NPKSDI_IN(t, w, own));
+    npksd_real others = t->n_ > 1 ? n * (n - 1) : 1;
+    if (t->options_.features > 0) {
+        npksd_real omega2;
+        npksdi_wave_statistic(t, w, kernels, c, &e.v_, &e.mirror_, &omega2, NULL);
+        e.u_ = (n * n * e.v_ - own - n * omega2) / others;
+        return e;
+    }
+    const npksd_real *sums = NPKSDI_IN(t, w, sums) + c * NPKSDI_SUMS * NPKSDI_T;
+    npksd_real inverse = kernels->inverse_[c];
+    npksd_real even = npksdi_lane_sum(sums + NPKSDI_SUM_A * NPKSDI_T) +
+                      inverse * W * npksdi_lane_sum(sums + NPKSDI_SUM_K * NPKSDI_T) -
+                      inverse * inverse * npksdi_lane_sum(sums + NPKSDI_SUM_D * NPKSDI_T);
+    npksd_real odd = inverse * npksdi_lane_sum(sums + NPKSDI_SUM_C * NPKSDI_T);
+    npksd_real diagonal = own + n * inverse * W;
+    e.v_ = (2 * (even + odd) + diagonal) / (n * n);
+    e.u_ = 2 * (even + odd) / others;
+    e.mirror_ = (2 * (even - odd) + diagonal) / (n * n);
+    return e;
+}
+
+/* MOMENT, kernel 1 + x.y: V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. */
+static void npksdi_estimate_moment(const npksd_tester *t, const npksdi_scratch *w,
+                                   const npksdi_kernels *kernels, npksd_real *V, npksd_real *U)
+{
+    npksd_real n = (npksd_real)t->n_, diagonal = 0, quadratic;
+    const npksd_real *own = NPKSDI_IN(t, w, own), *norm = NPKSDI_IN(t, w, norm);
+    npksd_real linear = 2 * npksdi_total(t, NPKSDI_IN(t, w, cross)) / n + w->weight_sum_;
+    for (size_t a = 0; a < t->n_; a++)
+        diagonal += own[a] * (1 + norm[a]);
+    if (t->options_.features > 0) {
+        const npksd_real *moment = NPKSDI_IN(t, w, moment);
+        size_t count = npksdi_ceil_div(t->m_ + 1, NPKSDI_T) * w->active_count_ * NPKSDI_T;
+        quadratic = npksdi_dot(moment, moment, count);
+    } else {
+        const npksd_real *sum = NPKSDI_IN(t, w, sums) + kernels->count_ * NPKSDI_SUMS * NPKSDI_T;
+        quadratic = 2 * npksdi_lane_sum(sum) + diagonal;
+    }
+    *V = quadratic / (n * n) + linear;
+    *U = t->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+}
+
+/* Squared MMD to the sub-sample y: mean k(x,x') - 2 mean k(x,y) + mean k(y,y'). */
+static npksd_real npksdi_estimate_mmd(const npksd_tester *t, const npksdi_scratch *w,
+                                      const npksdi_kernels *kernels)
+{
+    npksd_real n = (npksd_real)t->n_, Q = (npksd_real)t->sub_rows_;
+    if (t->options_.features > 0) {
+        npksd_real sum = 0;
+        for (size_t f = 0; f < t->options_.features; f++) {
+            const npksd_real *plain = npksdi_wave_sums(t, w, kernels->base_, f / NPKSDI_T) +
+                                      2 * w->active_count_ * NPKSDI_T + f % NPKSDI_T;
+            npksd_real real = plain[0] / n - NPKSDI_MODEL(t, sub_cos)[f];
+            npksd_real imaginary = plain[NPKSDI_T] / n - NPKSDI_MODEL(t, sub_sin)[f];
+            sum += real * real + imaginary * imaginary;
+        }
+        return sum / (npksd_real)t->options_.features;
+    }
+    const npksd_real *sums = NPKSDI_IN(t, w, sums), *tail = sums + kernels->count_ * NPKSDI_SUMS * NPKSDI_T;
+    const npksd_real *inner = t->options_.kernel == NPKSD_KERNEL_IMQ
+                                  ? tail + 2 * NPKSDI_T
+                                  : sums + (kernels->base_ * NPKSDI_SUMS + NPKSDI_SUM_K) * NPKSDI_T;
+    npksd_real between = npksdi_lane_sum(tail + NPKSDI_T);
+    return (2 * npksdi_lane_sum(inner) + n) / (n * n) - 2 * between / (n * Q) + t->sub_self_;
+}
+
+/* All components of the data set in the scratch, in the tester's order. */
+static void npksdi_components(const npksd_tester *t, const npksdi_scratch *w, npksd_real *values)
+{
+    npksd_real moment_v = 0, moment_u = 0;
+    npksdi_estimates e[NPKSD_SCALES_MAX + 1];
+    if (t->options_.components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR))
+        for (size_t c = 0; c < t->kernels_.count_; c++)
+            e[c] = npksdi_estimate(t, w, &t->kernels_, c);
+    if (t->options_.components & NPKSD_COMPONENT_MOMENT)
+        npksdi_estimate_moment(t, w, &t->kernels_, &moment_v, &moment_u);
+    for (size_t l = 0; l < t->component_count_; l++) {
+        const npksdi_component *component = npksdi_component_list(t) + l;
+        size_t c = component->kernel_;
+        if (component->kind_ == NPKSD_COMPONENT_STEIN)
+            values[l] = component->u_ ? e[c].u_ : e[c].v_;
+        else if (component->kind_ == NPKSD_COMPONENT_MIRROR)
+            values[l] = e[c].mirror_;
+        else if (component->kind_ == NPKSD_COMPONENT_MOMENT)
+            values[l] = component->u_ ? moment_u : moment_v;
+        else
+            values[l] = npksdi_estimate_mmd(t, w, &t->kernels_);
+    }
+}
+
+/* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth:
+   w^2/n^2 [ s'K0 s + (2 sum x s rho1 - 2 x'K1 s + sum K1)/s^2 - (2 sum x^2 rho2 - 2 x'K2 x)/s^4 ]. */
+static void npksdi_coordinates(const npksd_tester *t, const npksdi_scratch *w,
+                               const npksdi_kernels *kernels, npksd_real *v)
+{
+    size_t m = t->m_, padded = t->panels_ * NPKSDI_T;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights), *rho1 = NPKSDI_IN(t, w, rho);
+    const npksd_real *rho2 = rho1 + padded;
+    npksd_real n = (npksd_real)t->n_, inverse = kernels->inverse_[kernels->base_];
+    for (size_t i = 0; i < m; i++)
+        v[i] = 0;
+    if (t->options_.features > 0) {
+        npksd_real V, mirror, omega2;
+        npksdi_wave_statistic(t, w, kernels, kernels->base_, &V, &mirror, &omega2, v);
+        return;
+    }
+    npksd_real all = npksdi_total(t, rho1) + n;
+    for (size_t i = 0; i < m; i++) {
+        if (!(weights[i] > 0))
+            continue;
+        const npksd_real *sum = NPKSDI_IN(t, w, coordinate) + 3 * i * NPKSDI_T;
+        npksd_real own = 0, along = 0, square = 0;
+        for (size_t a = 0; a < t->n_; a++) {
+            size_t at = ((a / NPKSDI_T) * m + i) * NPKSDI_T + a % NPKSDI_T;
+            npksd_real x = NPKSDI_IN(t, w, x)[at], s = NPKSDI_IN(t, w, raw_s)[at];
+            own += s * s;
+            along += x * s * rho1[a];
+            square += x * x * rho2[a];
+        }
+        npksd_real ss = 2 * npksdi_lane_sum(sum) + own;
+        npksd_real xs = 2 * along - 2 * npksdi_lane_sum(sum + NPKSDI_T);
+        npksd_real xx = 2 * square - 4 * npksdi_lane_sum(sum + 2 * NPKSDI_T);
+        v[i] = weights[i] * weights[i] / (n * n) * (ss + inverse * (xs + all) - inverse * inverse * xx);
+    }
+}
+
+/* T = max_l (c_l - mean_l) / sd_l, two-sided for MIRROR; a single component stands for itself. */
+static npksd_real npksdi_combine(const npksd_tester *t, const npksd_real *values, unsigned *leading)
+{
+    npksd_real best = -NPKSDI_HUGE;
+    const npksdi_component *component = npksdi_component_list(t);
+    if (t->component_count_ == 1 && component[0].kind_ != NPKSD_COMPONENT_MIRROR) {
+        *leading = component[0].kind_;
+        return values[0];
+    }
+    *leading = component[0].kind_;
+    for (size_t l = 0; l < t->component_count_; l++) {
+        npksd_real z = (values[l] - NPKSDI_MODEL(t, component_mean)[l]) / NPKSDI_MODEL(t, component_sd)[l];
+        z = npksdi_clamp(z, NPKSDI_HUGE);
+        if (component[l].kind_ == NPKSD_COMPONENT_MIRROR)
+            z = npksdi_abs(z);
+        if (z > best) {
+            best = z;
+            *leading = component[l].kind_;
+        }
+    }
+    return best;
+}
+
+/* ======== >>calibration: p-value, threshold, interval ======== */
+
+/* log Gamma(x), x >= 1: Stirling's series after moving x up to 10. */
+static npksd_real npksdi_log_gamma(npksd_real x)
+{
+    npksd_real shift = 1;
+    for (; x < 10; x += 1)
+        shift *= x;
+    npksd_real y = 1 / (x * x);
+    npksd_real series = (NPKSDI_C(1) / 12 - y * (NPKSDI_C(1) / 360 - y * (NPKSDI_C(1) / 1260 - y / 1680))) / x;
+    return (x - NPKSDI_C(0.5)) * NPKSD_LOG(x) - x + NPKSDI_C(0.91893853320467274) + series -
+           NPKSD_LOG(shift);
+}
+
+/* I_x(a, b) by its continued fraction (Lentz's method), a, b >= 1, 0 < x < 1. */
+static npksd_real npksdi_incomplete_beta(npksd_real a, npksd_real b, npksd_real x)
+{
+    if (x > (a + 1) / (a + b + 2))
+        return 1 - npksdi_incomplete_beta(b, a, 1 - x);
+    npksd_real front = npksdi_log_gamma(a + b) - npksdi_log_gamma(a) - npksdi_log_gamma(b) +
+                       a * NPKSD_LOG(x) + b * NPKSD_LOG(1 - x);
+    npksd_real tiny = NPKSDI_TINY / NPKSDI_EPSILON, c = 1, d = 1 - (a + b) * x / (a + 1);
+    d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
+    npksd_real fraction = d;
+    for (int k = 1; k <= 500; k++) {
+        npksd_real kr = (npksd_real)k;
+        npksd_real even = kr * (b - kr) * x / ((a + 2 * kr - 1) * (a + 2 * kr));
+        npksd_real odd = -(a + kr) * (a + b + kr) * x / ((a + 2 * kr) * (a + 2 * kr + 1));
+        d = 1 + even * d;
+        c = 1 + even / c;
+        d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
+        c = npksdi_abs(c) < tiny ? tiny : c;
+        fraction *= d * c;
+        d = 1 + odd * d;
+        c = 1 + odd / c;
+        d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
+        c = npksdi_abs(c) < tiny ? tiny : c;
+        fraction *= d * c;
+        if (npksdi_abs(d * c - 1) < 2 * NPKSDI_EPSILON)
+            break;
+    }
+    return NPKSD_EXP(front) * fraction / a;
+}
+
+static npksd_real npksdi_beta_quantile(npksd_real level, npksd_real a, npksd_real b)
+{
+    npksd_real low = 0, high = 1;
+    for (int k = 0; k < 60; k++) {
+        npksd_real middle = NPKSDI_C(0.5) * (low + high);
+        if (!(middle > low && middle < high))
+            break;
+        if (npksdi_incomplete_beta(a, b, middle) < level)
+            low = middle;
+        else
+            high = middle;
+    }
+    return NPKSDI_C(0.5) * (low + high);
+}
+
+/* k / of by a true division: -ffast-math would make one k times 1/of, another a quotient, and p and
+   threshold would disagree in the last bit. */
+static npksd_real npksdi_share(size_t k, size_t of)
+{
+    volatile npksd_real divisor = (npksd_real)of;
+    return (npksd_real)k / divisor;
+}
+
+/* The largest k with k / of <= alpha. */
+static size_t npksdi_largest_share(size_t of, npksd_real alpha)
+{
+    size_t k = npksdi_min_size((size_t)(alpha * (npksd_real)of) + 1, of);
+    while (k > 0 && npksdi_share(k, of) > alpha)
+        k--;
+    return k;
+}
+
+/* p, threshold and interval from `used` null values (sorted, ascending), of which `reached` are >= the
+   statistic. Stopped at the h-th of them: p = h/L, otherwise (1 + reached)/(used + 1). Both are exact,
+   and reject = (p <= alpha) = (statistic > threshold): at most k - 1 (stopped: k) values reach it. */
+static void npksdi_verdict(npksd_result *result, const npksd_real *sorted, size_t used, size_t reached,
+                           int stopped, npksd_real alpha)
+{
+    npksd_real g = (npksd_real)reached, rest = (npksd_real)(used - reached);
+    size_t k = stopped ? npksdi_largest_share(used, alpha) + 1 : npksdi_largest_share(used + 1, alpha);
+    result->replicates = used;
+    result->threshold = sorted[used - npksdi_min_size(k, used)];
+    result->p_value = stopped ? npksdi_share(reached, used) : npksdi_share(1 + reached, used + 1);
+    result->p_low = reached > 0 ? npksdi_beta_quantile(NPKSDI_C(0.025), g, rest + 1) : 0;
+    result->p_high =
+        reached < used ? npksdi_beta_quantile(NPKSDI_C(0.975), stopped ? g : g + 1, rest) : 1;
+    result->reject = result->p_value <= alpha;
+}
+
+/* Mean and standard deviation as values come (Welford); square holds sum (x - mean)^2. */
+static void npksdi_running(npksd_real *mean, npksd_real *square, npksd_real value, size_t count)
+{
+    npksd_real before = value - *mean;
+    *mean += before / (npksd_real)count;
+    *square += before * (value - *mean);
+}
+
+static npksd_real npksdi_running_sd(npksd_real mean, npksd_real square, size_t count)
+{
+    npksd_real sd = NPKSD_SQRT(npksdi_max(0, square) / (npksd_real)(count > 1 ? count - 1 : 1));
+    return npksdi_max(npksdi_max(sd, NPKSDI_C(1e-12) * npksdi_abs(mean)), NPKSDI_TINY);
+}
+
+/* ======== >>evaluation: one data set, item by item ======== */
+
+static uint64_t npksdi_panel_cost(const npksd_tester *t)
+{
+    uint64_t per_row = 0;
+    for (size_t k = 0; k < t->family_count_; k++) {
+        const npksdi_family *f = t->family_ + k;
+        uint64_t cost = f->shared_ ? 2 * f->features_
+                        : f->kind_ == NPKSD_ESTIMATOR_RBF ? 30 * f->features_
+                        : f->kind_ == NPKSD_ESTIMATOR_POLY ? 8 * f->features_
+                                                           : 16 + 8 * f->t_terms_ + 2 * t->d_;
+        per_row = cost > per_row ? cost : per_row;
+    }
+    return NPKSDI_T * t->m_ * (16 + per_row);
+}
+static uint64_t npksdi_tile_cost(const npksd_tester *t)
+{
+    uint64_t columns = t->columns_;
+    uint64_t pair = 2 * (t->m_ + 2 * columns) + 50 + 10 * t->kernels_.count_;
+    if (t->options_.diagnose)
+        pair += 6 * t->m_;
+    return NPKSDI_TILE * pair;
+}
+static uint64_t npksdi_cross_cost(const npksd_tester *t) { return NPKSDI_TILE * (2 * t->m_ + 50); }
+static uint64_t npksdi_wave_cost(const npksd_tester *t)
+{
+    uint64_t kernels = t->kernels_.count_;
+    return NPKSDI_T * NPKSDI_T * (2 * t->m_ + kernels * (30 + 4 * t->columns_));
+}
+
+/* Groups of rows up to and including panel p. */
+static size_t npksdi_groups(const npksd_tester *t, size_t p)
+{
+    return npksdi_ceil_div(npksdi_min_size(NPKSDI_T, t->n_ - p * NPKSDI_T), NPKSDI_G);
+}
+
+static uint64_t npksdi_evaluation_cost(const npksd_tester *t)
+{
+    uint64_t panels = t->panels_, full = panels - 1, cost = panels * npksdi_panel_cost(t);
+    if (t->options_.features > 0)
+        return cost + panels * npksdi_frequency_panels(t) * npksdi_wave_cost(t);
+    uint64_t last = npksdi_groups(t, t->panels_ - 1), in_full = NPKSDI_T / NPKSDI_G;
+    cost += (in_full * full * (full + 1) / 2 + last * panels) * npksdi_tile_cost(t);
+    return cost + (in_full * full + last) * t->sub_panels_ * npksdi_cross_cost(t);
+}
+
+static size_t npksdi_sums_reals(const npksd_tester *t, size_t columns)
+{
+    if (t->options_.features > 0)
+        return t->kernels_.count_ * npksdi_frequency_panels(t) * (2 * columns + 2) * NPKSDI_T;
+    return (t->kernels_.count_ * NPKSDI_SUMS + 3) * NPKSDI_T;
+}
+
+/* Forget the sums, start again with the first pair. */
+static void npksdi_rewind_pairs(const npksd_tester *t, npksdi_scratch *w)
+{
+    size_t padded = t->panels_ * NPKSDI_T;
+    NPKSD_MEMSET(NPKSDI_IN(t, w, sums), 0, npksdi_sums_reals(t, w->active_count_) * sizeof(npksd_real));
+    if (t->options_.features > 0 && (t->options_.components & NPKSD_COMPONENT_MOMENT))
+        NPKSD_MEMSET(NPKSDI_IN(t, w, moment), 0,
+                     npksdi_ceil_div(t->m_ + 1, NPKSDI_T) * w->active_count_ * NPKSDI_T * sizeof(npksd_real));
+    if (t->options_.diagnose) {
+        NPKSD_MEMSET(NPKSDI_IN(t, w, rho), 0, 2 * padded * sizeof(npksd_real));
+        NPKSD_MEMSET(NPKSDI_IN(t, w, coordinate), 0, 3 * t->m_ * NPKSDI_T * sizeof(npksd_real));
+    }
+    w->row_panel_ = w->group_ = w->column_panel_ = 0;
+}
+
+/* A data set is in the scratch: choose its coordinates and start. Redrawn index sets come from its own
+   stream, after the rows. */
+static void npksdi_begin_evaluation(const npksd_tester *t, npksdi_scratch *w)
+{
+    npksd_real *weights = NPKSDI_IN(t, w, weights);
+    if (t->options_.resample > 0 && t->options_.resample_redraw)
+        npksdi_draw_weights(t, &w->rng_, weights, NPKSDI_IN(t, w, picks));
+    else
+        NPKSD_MEMCPY(weights, NPKSDI_MODEL(t, weights), t->m_ * sizeof *weights);
+    npksdi_count_columns(t, w);
+    w->next_panel_ = 0;
+    npksdi_rewind_pairs(t, w);
+}
+
+/* The next item; *done when there was none. */
+static npksd_status npksdi_evaluation_item(const npksd_tester *t, npksdi_scratch *w,
+                                           const npksdi_kernels *kernels, int coordinates,
+                                           uint64_t *cost, int *done)
+{
+    *done = 0;
+    if (w->next_panel_ < t->panels_) {
+        *cost = npksdi_panel_cost(t);
+        return npksdi_prepare_panel(t, w, NPKSDI_IN(t, w, rows), w->next_panel_++);
+    }
+    if (w->row_panel_ == t->panels_) {
+        *done = 1;
+        return NPKSD_OK;
+    }
+    size_t p = w->row_panel_, q = w->column_panel_++, last;
+    if (t->options_.features > 0) {
+        *cost = npksdi_wave_cost(t);
+        npksdi_add_waves(t, w, kernels, p, q);
+        last = npksdi_frequency_panels(t);
+    } else if (q <= p) {
+        *cost = npksdi_tile_cost(t);
+        npksdi_add_pairs(t, w, kernels, coordinates, p, w->group_, q);
+        last = p + 1 + t->sub_panels_;
+    } else {
+        *cost = npksdi_cross_cost(t);
+        npksdi_add_cross(t, w, kernels, p, w->group_, q - p - 1);
+        last = p + 1 + t->sub_panels_;
+    }
+    if (w->column_panel_ == last) {
+        w->column_panel_ = 0;
+        if (t->options_.features > 0 || ++w->group_ == npksdi_groups(t, p)) {
+            w->group_ = 0;
+            w->row_panel_++;
+        }
+    }
+    return NPKSD_OK;
+}
+
+static npksd_status npksdi_evaluate_all(const npksd_tester *t, npksdi_scratch *w,
+                                        const npksdi_kernels *kernels, int coordinates)
+{
+    npksd_status status = NPKSD_OK;
+    for (int done = 0; status == NPKSD_OK && !done;) {
+        uint64_t cost;
+        status = npksdi_evaluation_item(t, w, kernels, coordinates, &cost, &done);
+    }
+    return status;
+}
+
+/* r_a = (1/n) sum_b u(z_a, z_b) at the base bandwidth, for rows whose panels are ready. In linear time
+   u is Re sum_k (S + i omega)_a conj(S + i omega)_b e^(i omega (z_a - z_b)), whose mean over b is known
+   from the sums of the evaluation with the base kernel. */
+static void npksdi_influence(const npksd_tester *t, npksdi_scratch *w, npksd_real *out)
+{
+    const npksdi_kernels *base = &t->base_kernel_;
+    npksd_real *r = NPKSDI_IN(t, w, values), *tile = NPKSDI_IN(t, w, tile);
+    npksd_real inverse = base->inverse_[0], n = (npksd_real)t->n_, W = w->weight_sum_;
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *C = tile + NPKSDI_TILE_C * NPKSDI_TILE, *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    for (size_t a = 0; a < t->panels_ * NPKSDI_T; a++)
+        r[a] = NPKSDI_IN(t, w, own)[a] + inverse * W;
+    for (size_t p = 0; p < t->panels_; p++)
+        for (size_t group = 0; group < npksdi_groups(t, p); group++)
+            for (size_t q = 0; q <= p; q++) {
+                const npksd_real *mask = npksdi_pair_mask(t, w, p, group, q);
+                npksdi_pair_tile(t, w, p, group, q, tile);
+                npksdi_kernel_tile(t, base, 0, mask, tile);
+                for (size_t i = 0; i < NPKSDI_TILE; i++) {
+                    npksd_real u = k0[i] * A[i] + inverse * k1[i] * (C[i] + W) -
+                                   inverse * inverse * k2[i] * D[i];
+                    r[p * NPKSDI_T + group * NPKSDI_G + i / NPKSDI_T] += u;
+                    r[q * NPKSDI_T + i % NPKSDI_T] += u;
+                }
+            }
+    for (size_t a = 0; a < t->n_; a++)
+        out[a] = r[a] / n;
+}
+
+static void npksdi_wave_influence(const npksd_tester *t, npksdi_scratch *w, npksd_real *out)
+{
+    const npksdi_kernels *base = &t->base_kernel_;
+    size_t columns = w->active_count_, F = t->options_.features, square = NPKSDI_T * NPKSDI_T;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights);
+    npksd_real *waves = NPKSDI_IN(t, w, tile), n = (npksd_real)t->n_;
+    for (size_t a = 0; a < t->n_; a++)
+        out[a] = 0;
+    for (size_t p = 0; p < t->panels_; p++)
+        for (size_t f = 0; f < F; f++) {
+            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, k = 0;
+            const npksd_real *sums = npksdi_wave_sums(t, w, 0, panel);
+            if (l == 0)
+                npksdi_waves(t, base, NPKSDI_IN(t, w, x) + p * NPKSDI_T * t->m_, panel, waves);
+            for (size_t i = 0; i < t->m_ && k < columns; i++) {
+                if (t->options_.form == NPKSD_FORM_VECTOR && !(weights[i] > 0))
+                    continue;
+                npksd_real omega = npksdi_column_omega(t, w, i, panel, l);
+                const npksd_real *S = NPKSDI_IN(t, w, s) + (p * columns + k) * NPKSDI_T;
+                npksd_real mean_real =
+                    (sums[k * NPKSDI_T + l] - omega * sums[(2 * columns + 1) * NPKSDI_T + l]) / n;
+                npksd_real mean_imaginary =
+                    (sums[(columns + k) * NPKSDI_T + l] + omega * sums[2 * columns * NPKSDI_T + l]) / n;
+                for (size_t a = 0; a < npksdi_min_size(NPKSDI_T, t->n_ - p * NPKSDI_T); a++) {
+                    npksd_real c = waves[a * NPKSDI_T + l], s = waves[square + a * NPKSDI_T + l];
+                    out[p * NPKSDI_T + a] += ((S[a] * c - omega * s) * mean_real +
+                                              (S[a] * s + omega * c) * mean_imaginary) / (npksd_real)F;
+                }
+                k++;
+            }
+        }
+}
+
+/* ======== >>median: the median distance of many rows in little memory ======== */
+
+/* Rows to measure and room to do it in: pointers, made anew for each call. */
+typedef struct npksdi_measure {
+    const npksd_real *rows_, *centre_, *scale_; /* scale NULL: x = row * unit_ */
+    const npksd_real *back_;                    /* NULL, or x is multiplied by it again */
+    npksd_real unit_;
+    size_t count_, m_;
+    npksd_real *panels_; /* two */
+    npksd_real *buffer_; /* npksdi_median_buffer(count) */
+} npksdi_measure;
+
+static size_t npksdi_median_buffer(size_t count)
+{
+    size_t rows = npksdi_min_size(count, NPKSDI_MEDIAN_ROWS);
+    return rows * (rows - (rows > 0)) / 2 + 1;
+}
+
+static void npksdi_measure_panel(const npksdi_measure *s, size_t panel, npksd_real *out)
+{
+    size_t first = panel * NPKSDI_T;
+    for (size_t j = 0; j < s->m_; j++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real x = first + l < s->count_ ? s->rows_[(first + l) * s->m_ + j] : 0;
+            if (s->scale_ != NULL)
+                x = npksdi_clamp(2 * ((x * NPKSDI_C(0.5) - s->centre_[j] * NPKSDI_C(0.5)) / s->scale_[j]),
+                                 NPKSDI_CLAMP);
+            else
+                x *= s->unit_;
+            out[j * NPKSDI_T + l] = s->back_ != NULL
+                                        ? npksdi_clamp(x * s->back_[j], NPKSDI_UNSCALED_CLAMP) : x;
+        }
+}
+
+/* Squared distances by differences, so that equal rows have distance 0 exactly. */
+static void npksdi_measure_row(const npksd_real *a, const npksd_real *NPKSDI_RESTRICT b, size_t m,
+                               npksd_real *NPKSDI_RESTRICT out)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] = 0;
+    size_t j = 0;
+    for (; j + 2 <= m; j += 2) {
+        npksd_real a0 = a[j * NPKSDI_T], a1 = a[(j + 1) * NPKSDI_T];
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real e0 = b[j * NPKSDI_T + l] - a0, e1 = b[(j + 1) * NPKSDI_T + l] - a1;
+            out[l] += e0 * e0 + e1 * e1;
+        }
+    }
+    if (j < m)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real e0 = b[j * NPKSDI_T + l] - a[j * NPKSDI_T];
+            out[l] += e0 * e0;
+        }
+}
+
+static void npksdi_median_begin(npksdi_median *state, size_t count)
+{
+    NPKSD_MEMSET(state, 0, sizeof *state);
+    state->pairs_ = (uint64_t)count * (count - 1) / 2;
+    state->target_ = state->pairs_ > 0 ? (state->pairs_ - 1) / 2 : 0;
+    state->high_ = NPKSDI_HUGE;
+    state->stride_ = 1;
+    state->above_ = NPKSDI_HUGE;
+    state->pass_ = state->pairs_ > 0 ? NPKSDI_PASS_SAMPLE : NPKSDI_PASS_DONE;
+}
+
+/* Pass 0: all pairs among evenly spaced rows, for a first bracket. */
+static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, size_t row)
+{
+    size_t rows = npksdi_min_size(s->count_, NPKSDI_MEDIAN_ROWS);
+    size_t b = npksdi_row_of_set(s->count_, rows, row);
+    npksd_real *one = s->panels_, *other = s->panels_ + s->m_ * NPKSDI_T;
+    npksdi_measure_panel(s, b / NPKSDI_T, one);
+    size_t loaded = SIZE_MAX;
+    for (size_t k = 0; k < row; k++) {
+        size_t a = npksdi_row_of_set(s->count_, rows, k);
+        npksd_real out[NPKSDI_T];
+        if (a / NPKSDI_T != loaded)
+            npksdi_measure_panel(s, loaded = a / NPKSDI_T, other);
+        npksdi_measure_row(other + a % NPKSDI_T, one, s->m_, out);
+        s->buffer_[state->taken_++] = out[b % NPKSDI_T];
+    }
+}
+
+/* The later passes: count and collect over one tile of pairs. */
+static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, size_t p, size_t q)
+{
+    npksd_real *mine = s->panels_, *theirs = s->panels_ + s->m_ * NPKSDI_T, out[NPKSDI_T];
+    size_t capacity = npksdi_median_buffer(s->count_);
+    if (q == 0)
+        npksdi_measure_panel(s, p, mine);
+    npksdi_measure_panel(s, q, theirs);
+    for (size_t l = 0; l < NPKSDI_T && p * NPKSDI_T + l < s->count_; l++) {
+        size_t lanes = p == q ? l : NPKSDI_T;
+        npksdi_measure_row(mine + l, theirs, s->m_, out);
+        for (size_t k = 0; k < lanes; k++) {
+            npksd_real v = out[k];
+            if (state->pass_ == NPKSDI_PASS_MEAN) {
+                state->mean_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
+            } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
+                state->below_ += v <= state->value_;
+                if (v > state->value_)
+                    state->above_ = npksdi_min(state->above_, v);
+            } else if (v < state->low_) {
+                state->below_++;
+            } else if (v <= state->high_) {
+                if (state->inside_++ % state->stride_ == 0 && state->taken_ < capacity)
+                    s->buffer_[state->taken_++] = v;
+            }
+        }
+    }
+}
+
+static void npksdi_median_finish(npksdi_median *state, npksd_real lower, npksd_real upper)
+{
+    state->result_ = NPKSDI_C(0.5) * (NPKSD_SQRT(lower) + NPKSD_SQRT(upper));
+    state->pass_ = state->result_ > 0 ? NPKSDI_PASS_DONE : NPKSDI_PASS_MEAN;
+}
+
+/* A new bracket around the wanted place among the sorted sample. */
+static void npksdi_median_narrow(npksdi_median *state, const npksdi_measure *s, size_t place,
+                                 uint64_t inside)
+{
+    size_t taken = state->taken_, capacity = npksdi_median_buffer(s->count_);
+    size_t margin = (size_t)(3 * NPKSD_SQRT((npksd_real)taken)) + 2;
+    npksd_real low = place > margin ? s->buffer_[place - margin] : state->low_;
+    npksd_real high = place + margin < taken ? s->buffer_[place + margin] : state->high_;
+    uint64_t expected = inside / taken * (2 * margin + 1) * 5 / 4 + 1;
+    if (!(low > state->low_) && !(high < state->high_)) { /* many equal values: halve instead */
+        npksd_real middle = low + NPKSDI_C(0.5) * (high - low);
+        high = middle > low && middle < high ? middle : low;
+        expected = inside;
+    }
+    state->low_ = low;
+    state->high_ = high;
+    state->stride_ = expected / capacity + 1;
+}
+
+/* The end of a pass: done, or what the next one looks for. */
+static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
+{
+    uint64_t target = state->target_, upper = state->pairs_ / 2, below = state->below_;
+    uint64_t inside = state->inside_;
+    size_t capacity = npksdi_median_buffer(s->count_);
+    if (state->pass_ == NPKSDI_PASS_MEAN) {
+        state->result_ = state->mean_; /* 0: no two rows differ */
+        state->pass_ = NPKSDI_PASS_DONE;
+        return;
+    }
+    if (state->pass_ == NPKSDI_PASS_ABOVE) {
+        npksdi_median_finish(state, state->value_, below > upper ? state->value_ : state->above_);
+        state->p_ = state->q_ = 0;
+        return;
+    }
+    npksdi_sort(s->buffer_, state->taken_);
+    if (state->pass_ == NPKSDI_PASS_SAMPLE) {
+        inside = state->pairs_;
+        state->pass_ = NPKSDI_PASS_NARROW;
+        if (s->count_ <= NPKSDI_MEDIAN_ROWS)
+            npksdi_median_finish(state, s->buffer_[target], s->buffer_[upper]);
+        else
+            npksdi_median_narrow(state, s, state->taken_ / 2, inside);
+    } else if (target < below) {
+        state->high_ = state->low_;
+        state->low_ = 0;
+        state->stride_ = below / capacity + 1;
+    } else if (target >= below + inside) {
+        state->low_ = state->high_;
+        state->high_ = NPKSDI_HUGE;
+        state->stride_ = state->pairs_ / capacity + 1;
+    } else if (state->stride_ == 1 && inside <= capacity && upper < below + inside) {
+        npksdi_median_finish(state, s->buffer_[target - below], s->buffer_[upper - below]);
+    } else if ((state->stride_ == 1 && inside <= capacity) || !(state->low_ < state->high_)) {
+        state->value_ = state->low_ < state->high_ ? s->buffer_[target - below] : state->low_;
+        state->pass_ = NPKSDI_PASS_ABOVE;
+    } else {
+        npksdi_median_narrow(state, s, (size_t)((target - below) / state->stride_), inside);
+    }
+    state->below_ = state->inside_ = 0;
+    state->taken_ = 0;
+    state->p_ = state->q_ = 0;
+}
+
+/* One item: a row of the sample or a tile. Returns 0 when the median is known. */
+static int npksdi_median_item(npksdi_median *state, const npksdi_measure *s)
+{
+    if (state->pass_ == NPKSDI_PASS_DONE)
+        return 0;
+    if (state->pass_ == NPKSDI_PASS_SAMPLE) {
+        npksdi_median_sample(state, s, state->p_++);
+        if (state->p_ == npksdi_min_size(s->count_, NPKSDI_MEDIAN_ROWS))
+            npksdi_median_turn(state, s);
+        return 1;
+    }
+    npksdi_median_tile(state, s, state->p_, state->q_);
+    if (state->q_++ == state->p_) {
+        state->q_ = 0;
+        if (++state->p_ == npksdi_ceil_div(s->count_, NPKSDI_T))
+            npksdi_median_turn(state, s);
+    }
+    return 1;
+}
+
+/* ======== >>options: every range in one place ======== */
+
+NPKSDI_DEF npksd_options npksd_default_options(void)
+{
+    npksd_options o;
+    NPKSD_MEMSET(&o, 0, sizeof o);
+    o.fit_rows = 4000;
+    o.replicates = 499;
+    o.pilot = 200;
+    o.alpha = NPKSDI_C(0.05);
+    o.components = NPKSD_COMPONENT_ALL;
+    o.standardize = 1;
+    o.block = 1;
+    return o;
+}
+
+static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
+{
+    return npksdi_finite(&value, 1) && value >= low && value <= high;
+}
+static int npksdi_is_flag(int value) { return value == 0 || value == 1; }
+
+static size_t npksdi_summary_dim(const npksd_options *o, size_t m)
+{
+    if (m == 1)
+        return 0;
+    switch (o->summary) {
+    case NPKSD_SUMMARY_MEAN: return 1;
+    case NPKSD_SUMMARY_MEAN_VAR:
+    case NPKSD_SUMMARY_NEIGHBOURS: return 2;
+    case NPKSD_SUMMARY_ALL: return m - 1;
+    case NPKSD_SUMMARY_CALLBACK: return o->summary_dim;
+    default: return 0;
+    }
+}
+
+/* Describe a family for these options; returns its number of features, SIZE_MAX / 4 when absurd. */
+static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m,
+                                     size_t kept)
+{
+    size_t d = npksdi_summary_dim(o, m), p = 0;
+    int all = m > 1 && o->summary == NPKSD_SUMMARY_ALL;
+    NPKSD_MEMSET(f, 0, sizeof *f);
+    if (d > SIZE_MAX / 16)
+        return SIZE_MAX / 4;
+    f->kind_ = kind;
+    f->shared_ = all && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
+    f->t_terms_ = 1;
+    if (kind == NPKSD_ESTIMATOR_GAUSS) {
+        p = 2 + d;
+    } else if (kind == NPKSD_ESTIMATOR_POLY) {
+        f->degree_ = o->degree > 0 ? o->degree : 3;
+        if (d > 2)
+            p = 1 + f->degree_ + 2 * d;
+        for (size_t g = 0; g <= f->degree_ && d <= 2; g++) /* g: degree in t */
+            p += (d == 2 ? g + 1 : (d == 1 || g == 0)) * (f->degree_ - g + 1);
+    } else if (kind == NPKSD_ESTIMATOR_SPLINE) {
+        f->degree_ = o->degree > 0 ? o->degree : 1;
+        f->basis_ = o->basis > 0 ? o->basis : 10;
+        f->t_terms_ = d > 2 ? 1 : npksdi_t_terms(d, f->degree_);
+        p = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
+    } else {
+        f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, kept);
+        p = 2 + d + f->basis_;
+    }
+    f->features_ = p;
+    f->panels_ = npksdi_ceil_div(p, NPKSDI_T);
+    return p;
+}
+
+static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
+{
+    return npksdi_min_size(npksdi_min_size(o->fit_rows, 1000), npksdi_max_size(2, 4000000 / m));
+}
+
+static int npksdi_single(const npksd_options *o, size_t n)
+{
+    size_t scales = o->scale_count > 0 ? o->scale_count : 4;
+    size_t both = o->statistic == NPKSD_STATISTIC_UV && n > 1 ? 2 : 1;
+    return (o->components == NPKSD_COMPONENT_STEIN && scales * both == 1) ||
+           (o->components == NPKSD_COMPONENT_MOMENT && both == 1) ||
+           o->components == NPKSD_COMPONENT_MMD;
+}
+
+static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
+{
+    if (n == 0 || m == 0)
+        return "n and m: there must be at least one row and one coordinate";
+    if (m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real))
+        return "n and m: too many numbers";
+    if (o->fit_rows < 2 || o->fit_rows > 1073741824)
+        return "fit_rows: from 2 to 2^30";
+    if (o->replicates < 1 || o->replicates > 1073741824)
+        return "replicates: from 1 to 2^30";
+    if (!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1))
+        return "alpha: between 0 and 1, exclusive";
+    if (1 / ((npksd_real)o->replicates + 1) > o->alpha)
+        return "replicates: 1/(replicates+1) > alpha can never reject";
+    if (o->pilot > 1073741824)
+        return "pilot: at most 2^30";
+    if (o->resample > 16777216)
+        return "resample: at most 2^24";
+    if (!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct))
+        return "resample_redraw, resample_distinct: 0 or 1";
+    if (o->resample_distinct && o->resample > m)
+        return "resample: more than m coordinates cannot be distinct";
+    if (o->block < 1)
+        return "block: at least 1";
+    if ((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL))
+        return "allocator: both functions or neither";
+    if (o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL))
+        return "rng: next_fn is missing";
+    return NULL;
+}
+
+static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
+{
+    npksdi_family family;
+    if (o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK)
+        return "summary: unknown value";
+    if (o->summary == NPKSD_SUMMARY_CALLBACK && (o->summary_fn == NULL || o->summary_dim == 0))
+        return "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK";
+    if (o->estimator < NPKSD_ESTIMATOR_AUTO || o->estimator > NPKSD_ESTIMATOR_CALLBACK)
+        return "estimator: unknown value";
+    if (o->estimator == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL)
+        return "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK";
+    if (o->degree > 8 || (o->degree > 3 && (o->estimator == NPKSD_ESTIMATOR_SPLINE ||
+                                            o->estimator == NPKSD_ESTIMATOR_AUTO)))
+        return "degree: at most 8 (in t, for SPLINE: 3)";
+    if (o->basis > NPKSD_FEATURES_MAX)
+        return "basis: at most 256";
+    if (o->basis > 0 && o->basis < 4 && o->estimator != NPKSD_ESTIMATOR_RBF)
+        return "basis: a cubic spline has at least 4";
+    if (!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)))
+        return "ridge: from 0 to 1e6";
+    if (o->estimator == NPKSD_ESTIMATOR_POLY || o->estimator == NPKSD_ESTIMATOR_SPLINE ||
+        o->estimator == NPKSD_ESTIMATOR_RBF)
+        if (npksdi_describe_family(&family, o->estimator, o, m, npksdi_kept_rows(o, m)) >
+            NPKSD_FEATURES_MAX)
+            return "estimator, summary, degree, basis: more than 256 features a coordinate";
+    if (npksdi_summary_dim(o, m) > 65536 && m > 1 && o->summary == NPKSD_SUMMARY_CALLBACK)
+        return "summary_dim: too large";
+    if (!npksdi_is_flag(o->standardize))
+        return "standardize: 0 or 1";
+    if (!npksdi_in_range(o->smooth, 0, 1000))
+        return "smooth: from 0 to 1000 standard deviations";
+    return NULL;
+}
+
+static const char *npksdi_problem_statistic(const npksd_options *o, size_t n)
+{
+    if (o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ)
+        return "kernel: unknown value";
+    if (!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP))
+        return "bandwidth: finite and not negative";
+    if (o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP)
+        return "bandwidth: too small";
+    if (o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL))
+        return "scales, scale_count: at most 16, and a pointer to as many";
+    for (size_t c = 0; c < o->scale_count; c++)
+        if (!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)))
+            return "scales: from 1e-6 to 1e6";
+    if (o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR)
+        return "form: unknown value";
+    if (o->statistic < NPKSD_STATISTIC_UV || o->statistic > NPKSD_STATISTIC_U)
+        return "statistic: unknown value";
+    if (o->statistic == NPKSD_STATISTIC_U && n == 1)
+        return "statistic: a U-statistic needs two rows";
+    if (o->components == 0 || o->components > NPKSD_COMPONENT_ALL)
+        return "components: some of NPKSD_COMPONENT_";
+    if (o->features > 1048576)
+        return "features: at most 2^20";
+    if (o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS)
+        return "features: for the Gaussian kernel only";
+    if (!npksdi_is_flag(o->diagnose))
+        return "diagnose: 0 or 1";
+    if (o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR)
+        return "diagnose: in linear time only for NPKSD_FORM_VECTOR";
+    return NULL;
+}
+
+static const char *npksdi_problem_calibration(const npksd_options *o, size_t n)
+{
+    if (o->calibration != NPKSD_CALIBRATE_MONTE_CARLO &&
+        o->calibration != NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        return "calibration: unknown value";
+    if (o->calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP) {
+        if (o->estimator != NPKSD_ESTIMATOR_CALLBACK)
+            return "calibration: the wild bootstrap is wrong for estimated scores";
+        if (o->components & ~(unsigned)(NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT))
+            return "components: the wild bootstrap allows STEIN and MOMENT only";
+        if (o->features > 0 || o->smooth > 0)
+            return "features, smooth: not with the wild bootstrap";
+        if (o->diagnose)
+            return "diagnose: not with the wild bootstrap";
+        if (o->stop_after > 0)
+            return "stop_after: not with the wild bootstrap";
+        if (o->resample_redraw)
+            return "resample_redraw: not with the wild bootstrap";
+    }
+    if (o->stop_after > o->replicates)
+        return "stop_after: at most replicates";
+    if (o->pilot < 2 && (!npksdi_single(o, n) || o->diagnose))
+        return "pilot: several components (or MIRROR, or diagnose) need at least 2";
+    return NULL;
+}
+
+NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
+{
+    if (o == NULL)
+        return "options: a NULL pointer";
+    const char *problem = npksdi_problem_sizes(o, n, m);
+    if (problem == NULL)
+        problem = npksdi_problem_statistic(o, n);
+    if (problem == NULL)
+        problem = npksdi_problem_scores(o, m);
+    if (problem == NULL)
+        problem = npksdi_problem_calibration(o, n);
+    return problem;
+}
+
+/* ======== >>plan: what a tester is made of, and how many bytes that is ======== */
+
+static void npksdi_plan_families(npksd_tester *t)
+{
+    const npksd_options *o = &t->options_;
+    int list[NPKSDI_FAMILIES_MAX];
+    size_t count = 0;
+    if (o->estimator == NPKSD_ESTIMATOR_AUTO) {
+        list[count++] = NPKSD_ESTIMATOR_GAUSS;
+        list[count++] = NPKSD_ESTIMATOR_SPLINE;
+        if (t->summary_ == NPKSD_SUMMARY_ALL && t->m_ > 3)
+            list[count++] = NPKSD_ESTIMATOR_RBF;
+    } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
+        list[count++] = o->estimator;
+    }
+    t->family_count_ = t->theta_stride_ = t->centre_count_ = t->features_max_ = 0;
+    t->coordinate_sums_ = t->shared_sums_ = 0;
+    for (size_t k = 0; k < count; k++) {
+        npksdi_family *f = t->family_ + t->family_count_;
+        size_t p = npksdi_describe_family(f, list[k], o, t->m_, t->kept_rows_);
+        if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
+            continue;
+        size_t *sums = f->shared_ ? &t->shared_sums_ : &t->coordinate_sums_;
+        f->sums_at_ = *sums;
+        *sums += p < 65536 ? npksdi_sums_size(f) : SIZE_MAX / 16;
+        t->theta_stride_ = npksdi_max_size(t->theta_stride_, npksdi_theta_size(f));
+        t->features_max_ = npksdi_max_size(t->features_max_, p);
+        if (f->kind_ == NPKSD_ESTIMATOR_RBF)
+            t->centre_count_ = f->basis_;
+        t->family_count_++;
+    }
+    t->splits_ = o->estimator == NPKSD_ESTIMATOR_AUTO ? 2 : 1;
+    t->ridge_count_ = 1;
+    t->ridge_[0] = o->ridge > 0 ? o->ridge /* a smaller one would drown in rounding */
+                   : o->estimator == NPKSD_ESTIMATOR_GAUSS ? npksdi_max(NPKSDI_C(1e-8), 50 * NPKSDI_EPSILON)
+                                                           : NPKSDI_C(1e-4);
+    if (o->estimator == NPKSD_ESTIMATOR_AUTO && !(o->ridge > 0)) {
+        t->ridge_count_ = 3;
+        t->ridge_[0] = NPKSDI_C(1e-6);
+        t->ridge_[1] = NPKSDI_C(1e-4);
+        t->ridge_[2] = NPKSDI_C(1e-2);
+    }
+}
+
+/* The components in their order, into list unless it is NULL; returns how many there are. */
+static size_t npksdi_list_components(const npksd_tester *t, npksdi_component *list)
+{
+    const npksd_options *o = &t->options_;
+    static const unsigned kinds[4] = {NPKSD_COMPONENT_STEIN, NPKSD_COMPONENT_MIRROR,
+                                      NPKSD_COMPONENT_MOMENT, NPKSD_COMPONENT_MMD};
+    size_t count = 0, scales = o->scale_count;
+    for (size_t k = 0; k < 4; k++) {
+        unsigned kind = kinds[k];
+        if (!(o->components & kind))
+            continue;
+        int either = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
+        for (int u = 0; u < 2; u++) {
+            if (u == 1 ? !either || o->statistic == NPKSD_STATISTIC_V || t->n_ == 1
+                       : either && o->statistic == NPKSD_STATISTIC_U)
+                continue;
+            size_t each = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MIRROR ? scales : 1;
+            for (size_t c = 0; c < each; c++, count++)
+                if (list != NULL) {
+                    list[count].kind_ = kind;
+                    list[count].u_ = u;
+                    list[count].kernel_ = 0;
+                    while (t->kernels_.scale_[list[count].kernel_] > t->scales_[c])
+                        list[count].kernel_++;
+                }
+        }
+    }
+    return count;
+}
+
+/* Room in the scratch, in reals. */
+static size_t npksdi_reals_room(npksdi_sizer *sizer, size_t count, size_t each)
+{
+    return npksdi_room(sizer, npksdi_times(sizer, count, each), sizeof(npksd_real)) / sizeof(npksd_real);
+}
+
+static void npksdi_plan_scratch(npksd_tester *t, npksdi_sizer *s)
+{
+    npksdi_scratch_map *in = &t->in_;
+    size_t m = t->m_, k = t->columns_, padded = t->panels_ * NPKSDI_T, p = t->features_max_;
+    size_t turned = npksdi_max_size(npksdi_ceil_div(p, NPKSDI_T), npksdi_ceil_div(m + 1, NPKSDI_T));
+    int linear = t->options_.features > 0, diagnose = t->options_.diagnose;
+    int unequal = t->options_.resample > 0 || t->options_.form == NPKSD_FORM_SCALAR;
+    size_t kernels = npksdi_max_size(t->kernels_.count_, 1);
+    in->rows_ = npksdi_reals_room(s, t->n_, m);
+    in->x_ = npksdi_reals_room(s, padded, m);
+    in->s_ = npksdi_reals_room(s, padded, k);
+    in->p_ = npksdi_reals_room(s, padded, k);
+    in->xt_ = npksdi_reals_room(s, unequal ? padded : NPKSDI_T, k);
+    in->norm_ = npksdi_reals_room(s, padded, 1);
+    in->cross_ = npksdi_reals_room(s, padded, 1);
+    in->spread_ = npksdi_reals_room(s, padded, 1);
+    in->own_ = npksdi_reals_room(s, padded, 1);
+    in->z_ = npksdi_reals_room(s, 1 + m + t->centre_count_, NPKSDI_T);
+    in->t_ = npksdi_reals_room(s, t->d_ + npksdi_ceil_div(t->d_, NPKSDI_T), NPKSDI_T);
+    in->totals_ = npksdi_reals_room(s, 2, NPKSDI_T);
+    in->scores_ = npksdi_reals_room(s, m, NPKSDI_T);
+    in->phi_ = npksdi_reals_room(s, p, NPKSDI_T);
+    in->slope_ = npksdi_reals_room(s, p, NPKSDI_T);
+    in->turned_ = npksdi_reals_room(s, turned * NPKSDI_T, NPKSDI_T);
+    in->work_ = npksdi_reals_room(s, 36 + 45, NPKSDI_T);
+    in->callback_ = npksdi_reals_room(s, t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, NPKSDI_T);
+    in->weights_ = npksdi_reals_room(s, m, 1);
+    in->picks_ = npksdi_reals_room(s, m, 1);
+    in->tile_ = npksdi_reals_room(s, linear ? (2 * kernels + 1) * NPKSDI_T * NPKSDI_T
+                                            : NPKSDI_TILE_ARRAYS * NPKSDI_TILE, 1);
+    in->sums_ = npksdi_reals_room(
+        s, linear ? npksdi_times(s, kernels * npksdi_frequency_panels(t), 2 * k + 2)
+                  : kernels * NPKSDI_SUMS + 3, NPKSDI_T);
+    in->moment_ = npksdi_reals_room(s, linear ? npksdi_times(s, k, npksdi_ceil_div(m + 1, NPKSDI_T)) : 0,
+                                    NPKSDI_T);
+    in->values_ = npksdi_reals_room(s, npksdi_max_size(padded, t->component_count_), 1);
+    in->mask_ = npksdi_reals_room(s, NPKSDI_TILE, 1);
+    in->raw_s_ = npksdi_reals_room(s, diagnose ? padded : 0, m);
+    in->rho_ = npksdi_reals_room(s, diagnose ? padded : 0, 2);
+    in->coordinate_ = npksdi_reals_room(s, diagnose ? 3 * m : 0, NPKSDI_T);
+    in->reals_ = s->bytes_ / sizeof(npksd_real);
+}
+
+static void npksdi_plan_model(npksd_tester *t, npksdi_sizer *s)
+{
+    npksdi_map *at = &t->at_;
+    size_t m = t->m_, d = t->summary_ == NPKSD_SUMMARY_ALL ? 0 : t->d_, real = sizeof(npksd_real);
+    size_t md = npksdi_times(s, m, d), F = npksdi_frequency_panels(t) * NPKSDI_T;
+    size_t sub = t->sub_panels_ * NPKSDI_T;
+    at->component_ = npksdi_room(s, t->component_count_, sizeof(npksdi_component));
+    at->component_mean_ = npksdi_room(s, t->component_count_, real);
+    at->component_sd_ = npksdi_room(s, t->component_count_, real);
+    at->centre_ = npksdi_room(s, m, real);
+    at->scale_ = npksdi_room(s, m, real);
+    at->box_low_ = npksdi_room(s, m, real);
+    at->box_high_ = npksdi_room(s, m, real);
+    at->weights_ = npksdi_room(s, m, real);
+    at->active_ = npksdi_room(s, m, sizeof(uint32_t));
+    at->family_of_ = npksdi_room(s, m, sizeof(uint32_t));
+    at->summary_centre_ = npksdi_room(s, md, real);
+    at->summary_inverse_ = npksdi_room(s, md, real);
+    at->x_low_ = npksdi_room(s, m, real);
+    at->x_high_ = npksdi_room(s, m, real);
+    at->t_low_ = npksdi_room(s, md, real);
+    at->t_high_ = npksdi_room(s, md, real);
+    at->knot_low_ = npksdi_room(s, m, real);
+    at->knot_inverse_ = npksdi_room(s, m, real);
+    at->theta_ = npksdi_room(s, npksdi_times(s, m, t->theta_stride_), real);
+    size_t per_centre = t->summary_ == NPKSD_SUMMARY_ALL ? m : npksdi_times(s, m, 1 + t->d_);
+    at->centres_ = npksdi_room(s, npksdi_times(s, per_centre, t->centre_count_), real);
+    at->coordinate_mean_ = npksdi_room(s, t->options_.diagnose ? m : 0, real);
+    at->coordinate_sd_ = npksdi_room(s, t->options_.diagnose ? m : 0, real);
+    at->sub_ = npksdi_room(s, npksdi_times(s, sub, m), real);
+    at->sub_norm_ = npksdi_room(s, sub, real);
+    at->sub_weight_ = npksdi_room(s, sub, real);
+    at->frequencies_ = npksdi_room(s, npksdi_times(s, F, m), real);
+    at->sub_cos_ = npksdi_room(s, F, real);
+    at->sub_sin_ = npksdi_room(s, F, real);
+    at->null_ = npksdi_room(s, npksdi_times(s, t->options_.replicates, t->width_), real);
+    at->sorted_ = npksdi_room(s, t->options_.replicates, real);
+    at->adjusted_ = npksdi_room(s, t->options_.diagnose ? t->options_.replicates : 0, real);
+}
+
+/* Memory of the fit, and of the matrices of the wild bootstrap. */
+static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
+{
+    npksdi_map *at = &t->at_;
+    size_t m = t->m_, real = sizeof(npksd_real), p = t->features_max_, n = t->n_;
+    size_t d = t->summary_ == NPKSD_SUMMARY_ALL ? 0 : t->d_;
+    size_t coordinates = t->options_.resample > 0 && !t->options_.resample_redraw
+                             ? npksdi_min_size(t->options_.resample, m) : m;
+    size_t sums = npksdi_times(s, coordinates, t->coordinate_sums_) + t->shared_sums_;
+    int wild = t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    at->kept_ = npksdi_room(s, npksdi_times(s, t->kept_rows_, m), real);
+    at->sums_ = npksdi_room(s, npksdi_times(s, sums, t->splits_), real);
+    at->sums_end_ = s->bytes_;
+    at->block_ = npksdi_room(s, NPKSDI_T * m, real);
+    at->summary_stats_ = npksdi_room(s, npksdi_times(s, npksdi_times(s, m, d), 5), real);
+    at->factor_ = npksdi_room(s, npksdi_times(s, p, p), real);
+    at->solution_ = npksdi_room(s, p, real);
+    at->gradient_ = npksdi_room(s, p, real);
+    at->best_loss_ = npksdi_room(s, m, real);
+    at->family_loss_ = npksdi_room(s, m, real);
+    at->best_choice_ = npksdi_room(s, m, sizeof(uint32_t));
+    at->family_choice_ = npksdi_room(s, m, sizeof(uint32_t));
+    at->tied_ = npksdi_room(s, m, sizeof(uint32_t));
+    at->column_ = npksdi_room(s, npksdi_max_size(m, t->kept_rows_), real);
+    at->median_panels_ = npksdi_room(s, 2 * NPKSDI_T * m, real);
+    at->median_buffer_ = npksdi_room(s, npksdi_median_buffer(t->kept_rows_), real);
+    size_t triangle = npksdi_times(s, n, n + 1) / 2;
+    at->matrix_ = npksdi_room(s, wild ? npksdi_times(s, triangle, t->kernels_.count_ + 1) : 0, real);
+    at->signs_ = npksdi_room(s, wild ? n : 0, real);
+}
+
+/* From options (valid) to sizes and offsets. Returns the bytes needed, 0 when they do not fit a size_t. */
+static size_t npksdi_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
+                          int has_generator)
+{
+    npksd_options *o = &t->options_;
+    NPKSD_MEMSET(t, 0, sizeof *t);
+    *o = *options;
+    for (size_t c = 0; c < o->scale_count; c++)
+        t->scales_[c] = o->scales[c];
+    if (o->scale_count == 0)
+        for (o->scale_count = 4; t->scales_[0] <= 0;) {
+            t->scales_[0] = 1;
+            t->scales_[1] = NPKSDI_C(0.5);
+            t->scales_[2] = NPKSDI_C(0.25);
+            t->scales_[3] = NPKSDI_C(0.125);
+        }
+    o->scales = NULL; /* the copy is t->scales_ */
+    t->n_ = n;
+    t->m_ = m;
+    t->panels_ = npksdi_ceil_div(n, NPKSDI_T);
+    t->summary_ = m == 1 ? NPKSD_SUMMARY_NONE : o->summary;
+    t->d_ = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : npksdi_summary_dim(o, m);
+    t->kept_rows_ = has_generator ? npksdi_kept_rows(o, m) : n;
+    t->fit_sets_ = npksdi_ceil_div(o->fit_rows, n);
+    t->held_rows_ = npksdi_max_size(1, o->fit_rows / 4);
+    t->held_sets_ = npksdi_ceil_div(t->held_rows_, n);
+    if (o->components & NPKSD_COMPONENT_MMD) {
+        t->sub_rows_ = npksdi_min_size(t->kept_rows_, npksdi_min_size(2 * n, 1000));
+        t->sub_panels_ = npksdi_ceil_div(t->sub_rows_, NPKSDI_T);
+    }
+    npksdi_plan_families(t);
+    int bands = (o->components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR)) != 0;
+    npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
+                       (o->components & NPKSD_COMPONENT_MMD) || o->diagnose, 1);
+    t->component_count_ = npksdi_list_components(t, NULL);
+    t->pilot_needed_ = !npksdi_single(o, n) || o->diagnose;
+    t->width_ = o->diagnose ? 1 + m : 1;
+    t->columns_ = o->form == NPKSD_FORM_SCALAR ? 1
+                  : o->resample > 0            ? npksdi_min_size(o->resample, m) : m;
+    npksdi_sizer sizer = {0, 0};
+    npksdi_plan_scratch(t, &sizer);
+    size_t scratch = NPKSDI_HEAD + sizer.bytes_;
+    sizer.bytes_ = 0;
+    npksdi_room(&sizer, 1, sizeof *t);
+    npksdi_plan_model(t, &sizer);
+    npksdi_plan_fit(t, &sizer);
+    t->at_.scratch_ = npksdi_room(&sizer, scratch, 1);
+    t->bytes_ = sizer.bytes_;
+    return sizer.bad_ ? 0 : sizer.bytes_;
+}
+
+/* ======== >>stages: fit, pilot, replicates, in units ======== */
+
+static npksdi_scratch *npksdi_own_scratch(const npksd_tester *t)
+{
+    return (npksdi_scratch *)(void *)((char *)(uintptr_t)t + t->at_.scratch_);
+}
+
+static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
+{
+    if (w->rng_.seek_fn != NULL)
+        w->rng_.seek_fn(stream, w->rng_.user_data);
+}
+
+static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
+{
+    NPKSD_MEMSET(w, 0, sizeof *w);
+    w->user_data_ = t->user_data_;
+    w->rng_ = t->options_.rng;
+    if (w->rng_.next_fn == NULL)
+        w->rng_ = npksd_rng_seeded(&w->rng_state_, t->options_.seed, 0);
+}
+
+/* A job is cut into the number of units nearest to its cost; item costs then decide where. */
+static void npksdi_job_begin(npksdi_job *job, uint64_t cost, uint64_t unit_cost)
+{
+    job->cost_ = cost;
+    job->cost_done_ = 0;
+    job->units_ = (size_t)((cost + unit_cost / 2) / unit_cost);
+    job->unit_ = 0;
+    job->over_ = 0;
+}
+static int npksdi_job_unit_over(const npksdi_job *job)
+{
+    if (job->unit_ + 1 >= job->units_)
+        return 0; /* the last unit takes what is left */
+    return job->cost_done_ >= job->cost_ / job->units_ * (job->unit_ + 1);
+}
+
+static uint64_t npksdi_coordinate_item_cost(const npksd_tester *t)
+{
+    uint64_t cost = 0;
+    for (size_t k = 0; k < t->family_count_; k++) {
+        uint64_t p = t->family_[k].features_;
+        cost += t->family_[k].shared_ ? 4 : NPKSDI_T * (p * (p + 24) + 8 * t->d_);
+    }
+    return cost;
+}
+static uint64_t npksdi_block_item_cost(const npksd_tester *t, size_t item)
+{
+    if (item < t->active_count_)
+        return npksdi_coordinate_item_cost(t);
+    return 2 * (uint64_t)NPKSDI_T * NPKSDI_T * t->features_max_;
+}
+static uint64_t npksdi_block_cost(const npksd_tester *t)
+{
+    uint64_t shared = npksdi_block_items(t) - t->active_count_;
+    return t->active_count_ * npksdi_coordinate_item_cost(t) +
+           shared * npksdi_block_item_cost(t, t->active_count_);
+}
+
+/* Blocks that are complete when rows `from` to `to` have been added; at the end also a partial one. */
+static uint64_t npksdi_blocks(size_t from, size_t to, int end)
+{
+    return (end ? npksdi_ceil_div(to, NPKSDI_T) : to / NPKSDI_T) - from / NPKSDI_T;
+}
+
+static size_t npksdi_rows_before(size_t rows, size_t sets, size_t set)
+{
+    return rows / sets * set + (size_t)((uint64_t)set * (rows % sets) / sets);
+}
+
+/* Fit data sets that must be drawn to fill the kept rows, and in all (an explicit score needs no more). */
+static size_t npksdi_keep_sets(const npksd_tester *t)
+{
+    size_t set = 0;
+    while (npksdi_rows_before(t->options_.fit_rows, t->fit_sets_, set) < t->kept_rows_)
+        set++;
+    return set;
+}
+
+static int npksdi_has_summary_stats(const npksd_tester *t)
+{
+    return t->family_count_ > 0 && t->d_ > 0 && t->summary_ != NPKSD_SUMMARY_ALL;
+}
+
+static uint64_t npksdi_solve_cost(const npksd_tester *t)
+{
+    uint64_t cost = 0;
+    for (size_t k = 0; k < t->family_count_; k++) {
+        uint64_t p = t->family_[k].features_, active = t->active_count_;
+        uint64_t items = t->family_[k].shared_ ? p + active : active * (p + 1);
+        cost += items * p * p * t->ridge_count_;
+    }
+    return cost;
+}
+
+/* Cost of a stage that is one job; 0 = the stage is empty. */
+static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
+{
+    uint64_t H = t->kept_rows_, m = t->m_, blocks = npksdi_ceil_div(t->kept_rows_, NPKSDI_T);
+    size_t kept_to = npksdi_rows_before(t->options_.fit_rows, t->fit_sets_, t->keep_sets_);
+    switch (stage) {
+    case NPKSDI_STAGE_SCALE:
+        return 2 * m * H * 60 + 1 + (t->options_.smooth > 0 ? H * m * 20 : 0);
+    case NPKSDI_STAGE_SUMMARY:
+        return 1 + (npksdi_has_summary_stats(t) ? blocks * NPKSDI_T * t->active_count_ * 8 * t->d_ : 0);
+    case NPKSDI_STAGE_MEDIAN:
+        return t->options_.bandwidth > 0 ? 0
+               : H <= NPKSDI_MEDIAN_ROWS ? H * H * m * 3
+                                         : blocks * (blocks + 1) * NPKSDI_T * NPKSDI_T * 3 * (m + 4);
+    case NPKSDI_STAGE_SUM_KEPT:
+        return t->family_count_ == 0 ? 0
+               : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
+    case NPKSDI_STAGE_SELECT: return t->splits_ > 1 ? npksdi_solve_cost(t) : 0;
+    case NPKSDI_STAGE_SOLVE: return npksdi_solve_cost(t);
+    case NPKSDI_STAGE_SUBSAMPLE: {
+        uint64_t F = npksdi_frequency_panels(t), sub = t->sub_panels_;
+        if (t->options_.features > 0)
+            return F * NPKSDI_T * m * 20 + sub * F * npksdi_wave_cost(t);
+        return sub * (sub + 1) / 2 * (NPKSDI_T / NPKSDI_G) * npksdi_cross_cost(t);
+    }
+    default: return 0;
+    }
+}
+
+/* Units of a whole stage. */
+static size_t npksdi_stage_units(const npksd_tester *t, int stage)
+{
+    npksdi_job job;
+    size_t rows = t->options_.fit_rows, sets = t->fit_sets_, set = t->keep_sets_, units = 0;
+    if (stage >= NPKSDI_STAGE_PILOT && t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        return 0; /* its replicates are signs, drawn in check */
+    switch (stage) {
+    case NPKSDI_STAGE_KEEP: return t->keep_sets_;
+    case NPKSDI_STAGE_HELD_OUT:
+        rows = t->held_rows_;
+        sets = t->splits_ > 1 ? t->held_sets_ : 0;
+        set = 0;
+        break;
+    case NPKSDI_STAGE_STREAM:
+        sets = t->family_count_ > 0 ? sets : 0;
+        break;
+    case NPKSDI_STAGE_PILOT:
+        return t->pilot_needed_ ? t->options_.pilot * (1 + t->evaluation_units_) : 0;
+    case NPKSDI_STAGE_REPLICATES: return t->options_.replicates * (1 + t->evaluation_units_);
+    default:
+        npksdi_job_begin(&job, npksdi_stage_cost(t, stage), t->unit_cost_);
+        return job.cost_ > 0 ? npksdi_max_size(1, job.units_) : 0;
+    }
+    for (; set < sets; set++) {
+        uint64_t blocks = npksdi_blocks(npksdi_rows_before(rows, sets, set),
+                                        npksdi_rows_before(rows, sets, set + 1), set + 1 == sets);
+        npksdi_job_begin(&job, blocks * npksdi_block_cost(t), t->unit_cost_);
+        units += 1 + job.units_;
+    }
+    return units;
+}
+
+/* ---- what the stages do ---- */
+
+static npksd_status npksdi_draw_watched(npksd_tester *t, uint64_t stream)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_status status = npksdi_draw(t, w, stream);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_watch(t, NPKSDI_IN(t, w, rows));
+    return npksdi_stuck(t, 16) ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
+}
+
+static npksd_status npksdi_keep_unit(npksd_tester *t)
+{
+    size_t m = t->m_, count = npksdi_rows_of_set(t->options_.fit_rows, t->fit_sets_, t->set_);
+    npksd_status status = npksdi_draw_watched(t, NPKSDI_STREAM(NPKSDI_FIT, t->set_));
+    if (status != NPKSD_OK)
+        return status;
+    const npksd_real *rows = NPKSDI_IN(t, npksdi_own_scratch(t), rows);
+    for (t->row_ = 0; t->row_ < count && t->kept_count_ < t->kept_rows_; t->row_++)
+        NPKSD_MEMCPY(NPKSDI_MODEL(t, kept) + m * t->kept_count_++,
+                     rows + m * npksdi_row_of_set(t->n_, count, t->row_), m * sizeof *rows);
+    t->set_++;
+    return NPKSD_OK;
+}
+
+/* Columns for mean and deviation; constants; noise, row by row; columns for the range of z. */
+static void npksdi_scale_item(npksd_tester *t, size_t item, uint64_t *cost)
+{
+    size_t m = t->m_, noisy = t->options_.smooth > 0 ? t->kept_rows_ : 0;
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *column = NPKSDI_MODEL(t, column);
+    *cost = 60 * t->kept_rows_;
+    if (item < m) {
+        npksdi_scale_column(t, item, column);
+    } else if (item == m) {
+        *cost = 1;
+        npksdi_scale_constants(t, column);
+        if (noisy > 0) { /* rows of the last data set that were not kept are still to be added */
+            npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, 0));
+            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+        }
+    } else if (item < m + 1 + noisy) {
+        *cost = 20 * m;
+        npksdi_add_noise(t, w, NPKSDI_MODEL(t, kept) + (item - m - 1) * m, 1);
+    } else {
+        npksdi_range_column(t, item - m - 1 - noisy, column);
+    }
+}
+static size_t npksdi_scale_items(const npksd_tester *t)
+{
+    return 2 * t->m_ + 1 + (t->options_.smooth > 0 ? t->kept_rows_ : 0);
+}
+
+/* Mean, deviation and range of each summary over the kept rows: one block of rows. Sums are relative to
+   the first row. stats: first, sum, sum of squares, least, largest. */
+static void npksdi_summary_block(npksd_tester *t, size_t block)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t d = t->d_, m = t->m_, all = m * d;
+    size_t count = npksdi_min_size(NPKSDI_T, t->kept_rows_ - block * NPKSDI_T);
+    const npksd_real *rows = NPKSDI_MODEL(t, kept) + block * NPKSDI_T * m;
+    npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *tt = NPKSDI_IN(t, w, t);
+    npksd_real *stats = NPKSDI_MODEL(t, summary_stats);
+    npksdi_scale_panel(t, rows, count, z - NPKSDI_T);
+    npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+    for (size_t slot = 0; slot < t->active_count_; slot++) {
+        size_t i = npksdi_ints(t, t->at_.active_)[slot];
+        npksdi_summary(t, z, NPKSDI_IN(t, w, totals), rows, count, i, tt);
+        for (size_t k = 0; k < d; k++)
+            for (size_t l = 0; l < count; l++) {
+                npksd_real *s = stats + i * d + k, v = tt[k * NPKSDI_T + l];
+                if (block == 0 && l == 0)
+                    s[0] = s[3 * all] = s[4 * all] = v;
+                s[all] += v - s[0];
+                s[2 * all] += (v - s[0]) * (v - s[0]);
+                s[3 * all] = npksdi_min(s[3 * all], v);
+                s[4 * all] = npksdi_max(s[4 * all], v);
+            }
+    }
+}
+
+static void npksdi_summary_scale(npksd_tester *t)
+{
+    size_t all = t->m_ * t->d_;
+    npksd_real H = (npksd_real)t->kept_rows_;
+    for (size_t slot = 0; slot < t->active_count_; slot++)
+        for (size_t k = 0; k < t->d_; k++) {
+            size_t at = npksdi_ints(t, t->at_.active_)[slot] * t->d_ + k;
+            const npksd_real *s = NPKSDI_MODEL(t, summary_stats) + at;
+            npksd_real shift = s[all] / H, variance = npksdi_max(0, s[2 * all] / H - shift * shift);
+            npksd_real centre = s[0] + shift, sd = NPKSD_SQRT(variance);
+            npksd_real inverse = s[4 * all] > s[3 * all] && sd > NPKSDI_TINY ? 1 / sd : 0;
+            NPKSDI_MODEL(t, summary_centre)[at] = centre;
+            NPKSDI_MODEL(t, summary_inverse)[at] = inverse;
+            NPKSDI_MODEL(t, t_low)[at] = (s[3 * all] - centre) * inverse;
+            NPKSDI_MODEL(t, t_high)[at] = (s[4 * all] - centre) * inverse;
+        }
+}
+
+/* RBF centres: (x, t) of evenly spaced kept rows; for summary ALL the whole scaled row. */
+static void npksdi_choose_centres(npksd_tester *t)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t m = t->m_, d = t->d_, K = t->centre_count_;
+    npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *tt = NPKSDI_IN(t, w, t);
+    npksd_real *centres = NPKSDI_MODEL(t, centres);
+    for (size_t k = 0; k < K; k++) {
+        const npksd_real *row = NPKSDI_MODEL(t, kept) + (2 * k + 1) * t->kept_rows_ / (2 * K) * m;
+        npksdi_scale_panel(t, row, 1, z - NPKSDI_T);
+        if (t->summary_ == NPKSD_SUMMARY_ALL) {
+            for (size_t j = 0; j < m; j++)
+                centres[k * m + j] = z[j * NPKSDI_T];
+            continue;
+        }
+        npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+        for (size_t slot = 0; slot < t->active_count_; slot++) {
+            size_t i = npksdi_ints(t, t->at_.active_)[slot];
+            npksd_real *centre = centres + (i * K + k) * (1 + d);
+            npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), row, 1, i, tt);
+            centre[0] = z[i * NPKSDI_T];
+            for (size_t e = 0; e < d; e++)
+                centre[1 + e] = tt[e * NPKSDI_T];
+        }
+    }
+}
+
+/* The kept rows in the operator's coordinates, for the median. */
+static npksdi_measure npksdi_kept_measure(const npksd_tester *t)
+{
+    npksdi_measure s;
+    s.rows_ = NPKSDI_MODEL(t, kept);
+    s.centre_ = NPKSDI_MODEL(t, centre);
+    s.scale_ = NPKSDI_MODEL(t, scale);
+    s.back_ = NULL;
+    s.unit_ = 1;
+    s.count_ = t->kept_rows_;
+    s.m_ = t->m_;
+    s.panels_ = NPKSDI_MODEL(t, median_panels);
+    s.buffer_ = NPKSDI_MODEL(t, median_buffer);
+    if (!t->options_.standardize) {
+        npksd_real *back = NPKSDI_MODEL(t, column); /* constants keep their floor scale */
+        for (size_t j = 0; j < t->m_; j++)
+            back[j] = npksdi_is_constant(t, j) ? 1 : s.scale_[j];
+        s.back_ = back;
+    }
+    return s;
+}
+
+static void npksdi_set_bandwidth(npksd_tester *t, npksd_real sigma)
+{
+    const npksd_options *o = &t->options_;
+    int bands = (o->components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR)) != 0;
+    npksd_real one = 1;
+    t->bandwidth_ = sigma;
+    npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
+                       (o->components & NPKSD_COMPONENT_MMD) || o->diagnose, sigma);
+    npksdi_set_kernels(&t->base_kernel_, &one, 1, 1, sigma);
+}
+
+/* ---- rows into sums ---- */
+
+/* Row number `row` of what is being added: kept rows, then the rest of a data set. */
+static const npksd_real *npksdi_source_row(const npksd_tester *t, size_t row)
+{
+    int held = t->stage_ == NPKSDI_STAGE_HELD_OUT;
+    size_t m = t->m_, set = t->set_, skip = 0;
+    if (t->stage_ == NPKSDI_STAGE_SUM_KEPT) {
+        if (row < t->kept_rows_)
+            return NPKSDI_MODEL(t, kept) + row * m;
+        set = t->keep_sets_ - 1;
+        skip = npksdi_rows_before(t->options_.fit_rows, t->fit_sets_, set);
+    }
+    size_t count = held ? npksdi_rows_of_set(t->held_rows_, t->held_sets_, set)
+                        : npksdi_rows_of_set(t->options_.fit_rows, t->fit_sets_, set);
+    return NPKSDI_IN(t, npksdi_own_scratch(t), rows) + m * npksdi_row_of_set(t->n_, count, row - skip);
+}
+
+/* Rows that the current job adds, and whether a partial block must go too. */
+static size_t npksdi_source_rows(const npksd_tester *t, int *end)
+{
+    if (t->stage_ == NPKSDI_STAGE_SUM_KEPT) {
+        *end = t->keep_sets_ == t->fit_sets_;
+        return npksdi_rows_before(t->options_.fit_rows, t->fit_sets_, t->keep_sets_);
+    }
+    int held = t->stage_ == NPKSDI_STAGE_HELD_OUT;
+    size_t sets = held ? t->held_sets_ : t->fit_sets_;
+    *end = t->set_ + 1 == sets;
+    return npksdi_rows_of_set(held ? t->held_rows_ : t->options_.fit_rows, sets, t->set_);
+}
+
+/* One item of adding rows: fill the block, or add one item of a full one. Returns 0 when all is done. */
+static int npksdi_add_rows_item(npksd_tester *t, uint64_t *cost)
+{
+    int end;
+    size_t rows = npksdi_source_rows(t, &end), m = t->m_;
+    *cost = 0;
+    if (t->block_item_ == 0) {
+        for (; t->row_ < rows && t->block_rows_ < NPKSDI_T; t->row_++, t->block_rows_++)
+            NPKSD_MEMCPY(NPKSDI_MODEL(t, block) + t->block_rows_ * m, npksdi_source_row(t, t->row_),
+                         m * sizeof(npksd_real));
+        if (t->block_rows_ < NPKSDI_T && !(end && t->block_rows_ > 0))
+            return 0;
+    }
+    *cost = npksdi_block_item_cost(t, t->block_item_);
+    npksdi_add_block_item(t, npksdi_own_scratch(t), t->block_item_,
+                          t->stage_ == NPKSDI_STAGE_HELD_OUT ? 1 : 0);
+    if (++t->block_item_ == npksdi_block_items(t))
+        t->block_item_ = t->block_rows_ = 0;
+    return 1;
+}
+
+/* ---- the sub-sample of MMD and the frequencies ---- */
+
+static void npksdi_subsample_panel(npksd_tester *t, size_t panel)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t m = t->m_, count = npksdi_min_size(NPKSDI_T, t->sub_rows_ - panel * NPKSDI_T);
+    npksd_real *x = NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * m, *z = NPKSDI_IN(t, w, z);
+    npksd_real *norm = NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T;
+    npksdi_scale_panel(t, NPKSDI_MODEL(t, kept) + panel * NPKSDI_T * m, count, z);
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        norm[l] = 0;
+        NPKSDI_MODEL(t, sub_weight)[panel * NPKSDI_T + l] = l < count;
+    }
+    for (size_t j = 0; j < m; j++) {
+        npksd_real unit = t->options_.standardize || npksdi_is_constant(t, j) ? 1 : NPKSDI_MODEL(t, scale)[j];
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            x[j * NPKSDI_T + l] = npksdi_clamp(z[(1 + j) * NPKSDI_T + l] * unit, NPKSDI_UNSCALED_CLAMP);
+            norm[l] += x[j * NPKSDI_T + l] * x[j * NPKSDI_T + l];
+        }
+    }
+}
+
+/* mean k(y, y'): one group of rows of panel p against panel q <= p. */
+static void npksdi_subsample_tile(npksd_tester *t, size_t p, size_t group, size_t q)
+{
+    npksd_real *tile = NPKSDI_IN(t, npksdi_own_scratch(t), tile), total = 0;
+    const npksd_real *x = NPKSDI_MODEL(t, sub), *norm = NPKSDI_MODEL(t, sub_norm);
+    const npksd_real *weight = NPKSDI_MODEL(t, sub_weight), *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    size_t row = p * NPKSDI_T + group * NPKSDI_G, m = t->m_;
+    npksd_real Q = (npksd_real)t->sub_rows_;
+    npksdi_product(tile, NPKSDI_G, x + p * NPKSDI_T * m + group * NPKSDI_G, 1, NPKSDI_T,
+                   x + q * NPKSDI_T * m, NPKSDI_T, m, 0);
+    npksdi_distance_tile(norm + row, norm + q * NPKSDI_T, tile);
+    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        total += k0[i] * weight[row + i / NPKSDI_T] * weight[q * NPKSDI_T + i % NPKSDI_T];
+    t->sub_self_ += (p == q ? 1 : 2) * total / (Q * Q);
+}
+
+/* Frequency f: m normal numbers over the bandwidth. */
+static void npksdi_draw_frequency(npksd_tester *t, npksdi_scratch *w, size_t f)
+{
+    npksd_real *omega = NPKSDI_MODEL(t, frequencies) + f / NPKSDI_T * NPKSDI_T * t->m_ + f % NPKSDI_T;
+    if (f == 0)
+        npksdi_seek(w, NPKSDI_STREAM(NPKSDI_FREQUENCIES, 0));
+    for (size_t j = 0; j < t->m_; j++)
+        omega[j * NPKSDI_T] = npksd_normal(&w->rng_) / t->bandwidth_;
+}
+
+static void npksdi_subsample_waves(npksd_tester *t, size_t p, size_t panel)
+{
+    npksd_real *waves = NPKSDI_IN(t, npksdi_own_scratch(t), tile), Q = (npksd_real)t->sub_rows_;
+    npksdi_waves(t, &t->base_kernel_, NPKSDI_MODEL(t, sub) + p * NPKSDI_T * t->m_, panel, waves);
+    for (size_t a = 0; a < NPKSDI_T && p * NPKSDI_T + a < t->sub_rows_; a++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            NPKSDI_MODEL(t, sub_cos)[panel * NPKSDI_T + l] += waves[a * NPKSDI_T + l] / Q;
+            NPKSDI_MODEL(t, sub_sin)[panel * NPKSDI_T + l] += waves[(NPKSDI_T + a) * NPKSDI_T + l] / Q;
+        }
+}
+
+/* Cursor: frequencies drawn, row panel, group, column (or frequency) panel. Returns 0 when done. */
+static int npksdi_subsample_item(npksd_tester *t, uint64_t *cost)
+{
+    size_t *at = t->item_, F = t->options_.features, last;
+    if (at[0] < F) {
+        *cost = 20 * t->m_;
+        npksdi_draw_frequency(t, npksdi_own_scratch(t), at[0]++);
+        return 1;
+    }
+    if (at[1] == t->sub_panels_)
+        return 0;
+    if (at[2] == 0 && at[3] == 0)
+        npksdi_subsample_panel(t, at[1]);
+    if (F > 0) {
+        *cost = npksdi_wave_cost(t);
+        npksdi_subsample_waves(t, at[1], at[3]);
+        last = npksdi_frequency_panels(t);
+    } else {
+        *cost = npksdi_cross_cost(t);
+        npksdi_subsample_tile(t, at[1], at[2], at[3]);
+        last = at[1] + 1;
+    }
+    if (++at[3] == last) {
+        at[3] = 0;
+        if (F > 0 || ++at[2] == NPKSDI_T / NPKSDI_G) {
+            at[2] = 0;
+            at[1]++;
+        }
+    }
+    return 1;
+}
+
+/* One item of a stage that is a single job; *more = 0 when it is finished. */
+static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
+{
+    npksd_status status = NPKSD_OK;
+    *more = 1;
+    *cost = 1;
+    switch (t->stage_) {
+    case NPKSDI_STAGE_SCALE:
+        npksdi_scale_item(t, t->item_[0]++, cost);
+        *more = t->item_[0] < npksdi_scale_items(t);
+        break;
+    case NPKSDI_STAGE_SUMMARY: {
+        size_t blocks = npksdi_has_summary_stats(t) ? npksdi_ceil_div(t->kept_rows_, NPKSDI_T) : 0;
+        if (t->item_[0] < blocks) {
+            npksdi_summary_block(t, t->item_[0]++);
+            *cost = NPKSDI_T * t->active_count_ * 8 * t->d_;
+        } else {
+            if (blocks > 0)
+                npksdi_summary_scale(t);
+            npksdi_choose_centres(t);
+            *more = 0;
+        }
+        break;
+    }
+    case NPKSDI_STAGE_MEDIAN: {
+        npksdi_measure measure = npksdi_kept_measure(t);
+        if (t->item_[0]++ == 0)
+            npksdi_median_begin(&t->median_, t->kept_rows_);
+        *cost = t->kept_rows_ <= NPKSDI_MEDIAN_ROWS ? t->kept_rows_ * t->m_ * 3
+                                                    : NPKSDI_T * NPKSDI_T * 3 * (t->m_ + 4);
+        *more = npksdi_median_item(&t->median_, &measure);
+        if (!*more)
+            npksdi_set_bandwidth(t, t->median_.result_ > 0 ? t->median_.result_ : 1);
+        break;
+    }
+    case NPKSDI_STAGE_SUM_KEPT:
+    case NPKSDI_STAGE_STREAM:
+    case NPKSDI_STAGE_HELD_OUT: *more = npksdi_add_rows_item(t, cost); break;
+    case NPKSDI_STAGE_SELECT:
+    case NPKSDI_STAGE_SOLVE:
+        status = npksdi_solve_item(t, t->stage_ == NPKSDI_STAGE_SELECT, cost);
+        *more = t->item_[0] < t->family_count_;
+        break;
+    case NPKSDI_STAGE_SUBSAMPLE: *more = npksdi_subsample_item(t, cost); break;
+    default: *more = 0; break;
+    }
+    return status;
+}
+
+/* One unit of the current job; *finished with its last unit. */
+static npksd_status npksdi_run_job(npksd_tester *t, int *finished)
+{
+    npksd_status status = NPKSD_OK;
+    npksdi_job *job = &t->job_;
+    while (status == NPKSD_OK && !job->over_ && !npksdi_job_unit_over(job)) {
+        uint64_t cost;
+        int more;
+        status = npksdi_job_item(t, &cost, &more);
+        job->cost_done_ += cost;
+        job->over_ = !more;
+    }
+    *finished = ++job->unit_ >= job->units_;
+    return status;
+}
+
+/* ---- pilot and replicates ---- */
+
+/* The numbers of a finished evaluation: T, or the components while the pilot runs; then v_i. */
+static void npksdi_record(npksd_tester *t, npksdi_scratch *w)
+{
+    npksd_real *values = NPKSDI_IN(t, w, values), *mean = NPKSDI_MODEL(t, component_mean);
+    npksd_real *sd = NPKSDI_MODEL(t, component_sd), *v = NPKSDI_IN(t, w, scores);
+    size_t count = t->component_count_, seen = t->set_ + 1;
+    unsigned leading;
+    npksdi_components(t, w, values);
+    if (t->options_.diagnose)
+        npksdi_coordinates(t, w, &t->kernels_, v);
+    if (t->stage_ == NPKSDI_STAGE_REPLICATES) {
+        npksd_real *out = NPKSDI_MODEL(t, null) + t->set_ * t->width_;
+        out[0] = npksdi_combine(t, values, &leading);
+        NPKSD_MEMCPY(out + 1, v, (t->width_ - 1) * sizeof *v);
+        return;
+    }
+    for (size_t l = 0; l < count; l++)
+        npksdi_running(mean + l, sd + l, values[l], seen);
+    for (size_t i = 0; i + 1 < t->width_; i++)
+        npksdi_running(NPKSDI_MODEL(t, coordinate_mean) + i, NPKSDI_MODEL(t, coordinate_sd) + i, v[i], seen);
+    if (seen < t->options_.pilot)
+        return;
+    for (size_t l = 0; l < count; l++)
+        sd[l] = npksdi_running_sd(mean[l], sd[l], seen);
+    for (size_t i = 0; i + 1 < t->width_; i++)
+        NPKSDI_MODEL(t, coordinate_sd)[i] = npksdi_running_sd(NPKSDI_MODEL(t, coordinate_mean)[i],
+                                                              NPKSDI_MODEL(t, coordinate_sd)[i], seen);
+}
+
+/* A unit of the pilot or the replicates: a generator call, or part of an evaluation. */
+static npksd_status npksdi_set_unit(npksd_tester *t)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_status status = NPKSD_OK;
+    int pilot = t->stage_ == NPKSDI_STAGE_PILOT, done = 0;
+    if (!t->drawn_) {
+        status = npksdi_draw_watched(t, NPKSDI_STREAM(pilot ? NPKSDI_PILOT : NPKSDI_REPLICATE, t->set_));
+        if (status != NPKSD_OK)
+            return status;
+        npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+        npksdi_begin_evaluation(t, w);
+        npksdi_job_begin(&t->job_, t->evaluation_cost_, t->unit_cost_);
+        t->drawn_ = 1;
+        return NPKSD_OK;
+    }
+    while (status == NPKSD_OK && !done && !npksdi_job_unit_over(&t->job_)) {
+        uint64_t cost = 0;
+        status = npksdi_evaluation_item(t, w, &t->kernels_, t->options_.diagnose, &cost, &done);
+        t->job_.cost_done_ += cost;
+    }
+    if (status != NPKSD_OK || ++t->job_.unit_ < t->job_.units_)
+        return status;
+    npksdi_record(t, w);
+    t->drawn_ = 0;
+    t->set_++;
+    return NPKSD_OK;
+}
+
+/* ---- the order of things ---- */
+
+/* On to the next stage that has anything to do. */
+static npksd_status npksdi_next_stage(npksd_tester *t)
+{
+    do
+        t->stage_++;
+    while (t->stage_ < NPKSDI_STAGE_DONE && npksdi_stage_units(t, t->stage_) == 0);
+    NPKSD_MEMSET(t->item_, 0, sizeof t->item_);
+    t->row_ = 0;
+    t->drawn_ = 0;
+    npksdi_job_begin(&t->job_, npksdi_stage_cost(t, t->stage_), t->unit_cost_);
+    if (t->stage_ == NPKSDI_STAGE_STREAM)
+        t->set_ = t->keep_sets_;
+    if (t->stage_ == NPKSDI_STAGE_HELD_OUT || t->stage_ == NPKSDI_STAGE_PILOT ||
+        t->stage_ == NPKSDI_STAGE_REPLICATES)
+        t->set_ = 0;
+    if (t->stage_ == NPKSDI_STAGE_SELECT || t->stage_ == NPKSDI_STAGE_SOLVE)
+        for (size_t slot = 0; slot < t->active_count_; slot++) {
+            size_t i = npksdi_ints(t, t->at_.active_)[slot];
+            if (t->stage_ == NPKSDI_STAGE_SELECT)
+                NPKSDI_MODEL(t, best_loss)[slot] = NPKSDI_MODEL(t, family_loss)[slot] = NPKSDI_HUGE;
+            else if (t->splits_ > 1 && !npksdi_is_constant(t, i) &&
+                     !(NPKSDI_MODEL(t, best_loss)[slot] < NPKSDI_HUGE))
+                return NPKSD_ERROR_NUMERIC; /* no candidate could be solved */
+        }
+    if (t->stage_ == NPKSDI_STAGE_DONE && npksdi_stuck(t, 2))
+        return NPKSD_ERROR_GENERATOR;
+    return NPKSD_OK;
+}
+
+static npksd_status npksdi_do_unit(npksd_tester *t)
+{
+    npksd_status status = NPKSD_OK;
+    int finished = 0;
+    switch (t->stage_) {
+    case NPKSDI_STAGE_KEEP:
+        status = npksdi_keep_unit(t);
+        finished = t->set_ == t->keep_sets_;
+        break;
+    case NPKSDI_STAGE_STREAM:
+    case NPKSDI_STAGE_HELD_OUT: {
+        int held = t->stage_ == NPKSDI_STAGE_HELD_OUT, end, set_over = 0;
+        size_t before = npksdi_rows_before(held ? t->held_rows_ : t->options_.fit_rows,
+                                           held ? t->held_sets_ : t->fit_sets_, t->set_);
+        if (!t->drawn_) {
+            npksdi_scratch *w = npksdi_own_scratch(t);
+            status = npksdi_draw_watched(t, NPKSDI_STREAM(held ? NPKSDI_HELD_OUT : NPKSDI_FIT, t->set_));
+            if (status != NPKSD_OK)
+                return status;
+            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+            size_t rows = npksdi_source_rows(t, &end);
+            npksdi_job_begin(&t->job_, npksdi_blocks(before, before + rows, end) * npksdi_block_cost(t),
+                             t->unit_cost_);
+            t->row_ = 0;
+            t->drawn_ = 1;
+            if (t->job_.units_ > 0)
+                return NPKSD_OK;
+        }
+        status = npksdi_run_job(t, &set_over);
+        if (status == NPKSD_OK && set_over) {
+            t->drawn_ = 0;
+            t->set_++;
+            finished = t->set_ == (held ? t->held_sets_ : t->fit_sets_);
+        }
+        break;
+    }
+    case NPKSDI_STAGE_PILOT:
+    case NPKSDI_STAGE_REPLICATES:
+        status = npksdi_set_unit(t);
+        finished = t->set_ ==
+                   (t->stage_ == NPKSDI_STAGE_PILOT ? t->options_.pilot : t->options_.replicates);
+        break;
+    default:
+        status = npksdi_run_job(t, &finished);
+        break;
+    }
+    if (status == NPKSD_OK && finished)
+        status = npksdi_next_stage(t);
+    return status;
+}
+
+/* Units until the given stage is reached. An error stays. */
+static npksd_status npksdi_advance(npksd_tester *t, int stage, size_t units)
+{
+    while (t->error_ == NPKSD_OK && t->stage_ < stage && units > 0) {
+        npksd_status status = npksdi_do_unit(t);
+        if (status == NPKSD_ERROR_NUMERIC && npksdi_stuck(t, 2))
+            status = NPKSD_ERROR_GENERATOR;
+        t->error_ = status;
+        t->units_done_++;
+        units--;
+    }
+    if (t->error_ != NPKSD_OK)
+        return t->error_;
+    return t->stage_ < stage ? NPKSD_MORE : NPKSD_OK;
+}
+
+/* ======== >>check: one observed data set against the null ======== */
+
+typedef struct npksdi_observed {
+    npksd_real statistic_, ksd2_, out_of_range_;
+    unsigned leading_;
+} npksdi_observed;
+
+static npksd_real npksdi_outside(const npksd_tester *t, const npksd_real *rows)
+{
+    size_t outside = 0;
+    for (size_t a = 0; a < t->n_; a++) {
+        int out = 0;
+        for (size_t j = 0; j < t->m_; j++) {
+            npksd_real x = rows[a * t->m_ + j];
+            out |= x < NPKSDI_MODEL(t, box_low)[j] || x > NPKSDI_MODEL(t, box_high)[j];
+        }
+        outside += (size_t)out;
+    }
+    return npksdi_share(outside, t->n_);
+}
+
+/* The base bandwidth may not be among the scales: then the pairs are gone through once more. */
+static npksd_status npksdi_base_pass(const npksd_tester *t, npksdi_scratch *w)
+{
+    npksdi_rewind_pairs(t, w);
+    return npksdi_evaluate_all(t, w, &t->base_kernel_, t->options_.diagnose);
+}
+
+/* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation. */
+static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *rows, npksdi_observed *observed,
+                                   npksd_real *coordinates, npksd_real *influence)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *values = NPKSDI_IN(t, w, values);
+    npksd_status status;
+    observed->out_of_range_ = npksdi_outside(t, rows);
+    NPKSD_MEMCPY(NPKSDI_IN(t, w, rows), rows, t->n_ * t->m_ * sizeof *rows);
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, 0));
+    npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+    npksdi_begin_evaluation(t, w);
+    status = npksdi_evaluate_all(t, w, &t->kernels_, t->options_.diagnose);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_components(t, w, values);
+    observed->statistic_ = npksdi_combine(t, values, &observed->leading_);
+    if (coordinates != NULL)
+        npksdi_coordinates(t, w, &t->kernels_, coordinates);
+    int has_base = t->kernels_.base_ < t->kernels_.count_;
+    if (has_base)
+        observed->ksd2_ = npksdi_estimate(t, w, &t->kernels_, t->kernels_.base_).u_;
+    if (!has_base || (influence != NULL && t->options_.features > 0)) {
+        npksdi_base_pass(t, w); /* cannot fail: the panels are ready */
+        observed->ksd2_ = npksdi_estimate(t, w, &t->base_kernel_, 0).u_;
+    }
+    if (t->n_ == 1)
+        observed->ksd2_ = 0;
+    if (influence != NULL) {
+        if (t->options_.features > 0)
+            npksdi_wave_influence(t, w, influence);
+        else
+            npksdi_influence(t, w, influence);
+    }
+    return NPKSD_OK;
+}
+
+static void npksdi_report(const npksd_tester *t, const npksdi_observed *observed, size_t used,
+                          int stopped, npksd_result *result)
+{
+    npksd_real *sorted = NPKSDI_MODEL(t, sorted);
+    size_t reached = 0;
+    for (size_t r = 0; r < used; r++) {
+        sorted[r] = NPKSDI_MODEL(t, null)[r * t->width_];
+        reached += sorted[r] >= observed->statistic_;
+    }
+    npksdi_sort(sorted, used);
+    NPKSD_MEMSET(result, 0, sizeof *result);
+    npksdi_verdict(result, sorted, used, reached, stopped, t->options_.alpha);
+    result->statistic = observed->statistic_;
+    result->bandwidth = t->bandwidth_;
+    result->ksd2 = observed->ksd2_;
+    result->out_of_range = observed->out_of_range_;
+    result->leading = observed->leading_;
+    result->flags = t->flags_ | (stopped ? NPKSD_FLAG_STOPPED_EARLY : 0);
+}
+
+/* p_i from the same replicates, and adjusted by the largest pilot-standardised v_j of each. */
+static void npksdi_report_coordinates(npksd_tester *t, const npksd_real *v, npksd_diagnosis *diagnosis)
+{
+    const npksd_real *mean = NPKSDI_MODEL(t, coordinate_mean), *sd = NPKSDI_MODEL(t, coordinate_sd);
+    const npksd_real *null = NPKSDI_MODEL(t, null), *weights = NPKSDI_IN(t, npksdi_own_scratch(t), weights);
+    npksd_real *most = NPKSDI_MODEL(t, adjusted);
+    size_t b = t->options_.replicates, m = t->m_;
+    for (size_t r = 0; r < b; r++) {
+        most[r] = -NPKSDI_HUGE;
+        for (size_t i = 0; i < m; i++)
+            if (NPKSDI_MODEL(t, weights)[i] > 0 || t->options_.resample_redraw)
+                most[r] = npksdi_max(most[r], (null[r * t->width_ + 1 + i] - mean[i]) / sd[i]);
+    }
+    for (size_t i = 0; i < m; i++) {
+        size_t reached = 0, adjusted = 0;
+        npksd_real z = (v[i] - mean[i]) / sd[i];
+        for (size_t r = 0; r < b; r++) {
+            reached += null[r * t->width_ + 1 + i] >= v[i];
+            adjusted += most[r] >= z;
+        }
+        int drawn = weights[i] > 0;
+        if (diagnosis->coordinate_statistic != NULL)
+            diagnosis->coordinate_statistic[i] = v[i];
+        if (diagnosis->coordinate_p != NULL)
+            diagnosis->coordinate_p[i] = drawn ? npksdi_share(1 + reached, b + 1) : 1;
+        if (diagnosis->coordinate_p_adjusted != NULL)
+            diagnosis->coordinate_p_adjusted[i] = drawn ? npksdi_share(1 + adjusted, b + 1) : 1;
+    }
+}
+
+/* ---- wild bootstrap: signs on the Stein matrix of the observed rows ---- */
+
+/* u of all pairs b <= a into packed triangles, one for each kernel, the last for MOMENT. */
+static void npksdi_wild_matrices(npksd_tester *t, npksdi_scratch *w)
+{
+    size_t n = t->n_, triangle = n * (n + 1) / 2;
+    npksd_real *matrix = NPKSDI_MODEL(t, matrix), *tile = NPKSDI_IN(t, w, tile), W = w->weight_sum_;
+    const npksd_real *own = NPKSDI_IN(t, w, own), *cross = NPKSDI_IN(t, w, cross);
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *A = tile + NPKSDI_TILE_A * NPKSDI_TILE, *C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
+    const npksd_real *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    for (size_t p = 0; p < t->panels_; p++)
+        for (size_t group = 0; group < npksdi_groups(t, p); group++)
+            for (size_t q = 0; q <= p; q++) {
+                npksdi_pair_tile(t, w, p, group, q, tile);
+                for (size_t c = 0; c <= t->kernels_.count_; c++) {
+                    int moment = c == t->kernels_.count_;
+                    npksd_real inverse = moment ? 0 : t->kernels_.inverse_[c];
+                    if (!moment)
+                        npksdi_kernel_tile(t, &t->kernels_, c, NULL, tile);
+                    for (size_t i = 0; i < NPKSDI_TILE; i++) {
+                        size_t a = p * NPKSDI_T + group * NPKSDI_G + i / NPKSDI_T;
+                        size_t b = q * NPKSDI_T + i % NPKSDI_T;
+                        if (b > a || a >= n)
+                            continue;
+                        npksd_real u = moment ? A[i] * (1 + G[i]) + cross[a] + cross[b] + W
+                                       : a == b ? own[a] + inverse * W
+                                                : k0[i] * A[i] + inverse * k1[i] * (C[i] + W) -
+                                                      inverse * inverse * k2[i] * D[i];
+                        matrix[c * triangle + a * (a + 1) / 2 + b] = u;
+                    }
+                }
+            }
+}
+
+/* The components for one choice of signs. */
+static void npksdi_wild_components(npksd_tester *t, const npksd_real *signs, npksd_real *values)
+{
+    size_t n = t->n_, triangle = n * (n + 1) / 2;
+    npksd_real nr = (npksd_real)n;
+    for (size_t l = 0; l < t->component_count_; l++) {
+        const npksdi_component *component = npksdi_component_list(t) + l;
+        size_t c = component->kind_ == NPKSD_COMPONENT_MOMENT ? t->kernels_.count_ : component->kernel_;
+        const npksd_real *row = NPKSDI_MODEL(t, matrix) + c * triangle;
+        npksd_real pairs = 0, diagonal = 0;
+        for (size_t a = 0; a < n; a++, row += a) {
+            pairs += signs[a] * npksdi_dot(row, signs, a);
+            diagonal += row[a];
+        }
+        values[l] = component->u_ ? 2 * pairs / (nr * (nr - 1)) : (2 * pairs + diagonal) / (nr * nr);
+    }
+}
+
+static void npksdi_wild_signs(npksdi_scratch *w, size_t index, npksd_real *signs, size_t n)
+{
+    uint64_t word = 0;
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_SIGNS, index));
+    for (size_t a = 0; a < n; a++) {
+        if (a % 64 == 0)
+            word = npksdi_word(&w->rng_);
+        signs[a] = (word >> (a % 64)) & 1 ? NPKSDI_C(1) : NPKSDI_C(-1);
+    }
+}
+
+/* Without a generator there is no fit sample: the observed rows serve to centre the arithmetic. */
+static void npksdi_wild_scale(npksd_tester *t, const npksd_real *rows)
+{
+    NPKSD_MEMCPY(NPKSDI_MODEL(t, kept), rows, t->n_ * t->m_ * sizeof *rows);
+    for (size_t j = 0; j < t->m_; j++)
+        npksdi_scale_column(t, j, NPKSDI_MODEL(t, column));
+    npksdi_scale_constants(t, NPKSDI_MODEL(t, column));
+    t->flags_ = 0;
+}
+
+static npksd_status npksdi_wild_check(npksd_tester *t, const npksd_real *rows, npksd_result *result,
+                                      npksd_real *influence)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *values = NPKSDI_IN(t, w, values), *signs = NPKSDI_MODEL(t, signs);
+    npksd_real *mean = NPKSDI_MODEL(t, component_mean), *sd = NPKSDI_MODEL(t, component_sd);
+    npksdi_observed observed;
+    unsigned leading;
+    if (t->sample_fn_ == NULL)
+        npksdi_wild_scale(t, rows);
+    npksd_status status = npksdi_observe(t, rows, &observed, NULL, influence);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_wild_matrices(t, w);
+    NPKSD_MEMSET(mean, 0, t->component_count_ * sizeof *mean);
+    NPKSD_MEMSET(sd, 0, t->component_count_ * sizeof *sd);
+    size_t pilot = t->pilot_needed_ ? t->options_.pilot : 0;
+    for (size_t r = 0; r < pilot; r++) {
+        npksdi_wild_signs(w, r, signs, t->n_);
+        npksdi_wild_components(t, signs, values);
+        for (size_t l = 0; l < t->component_count_; l++)
+            npksdi_running(mean + l, sd + l, values[l], r + 1);
+    }
+    for (size_t l = 0; l < t->component_count_; l++)
+        sd[l] = npksdi_running_sd(mean[l], sd[l], pilot);
+    for (size_t r = 0; r < t->options_.replicates; r++) {
+        npksdi_wild_signs(w, t->options_.pilot + r, signs, t->n_);
+        npksdi_wild_components(t, signs, values);
+        NPKSDI_MODEL(t, null)[r] = npksdi_combine(t, values, &leading);
+    }
+    for (size_t a = 0; a < t->n_; a++)
+        signs[a] = 1;
+    npksdi_wild_components(t, signs, values);
+    observed.statistic_ = npksdi_combine(t, values, &observed.leading_);
+    if (t->sample_fn_ == NULL)
+        observed.out_of_range_ = 0;
+    t->wild_done_ = 1;
+    npksdi_report(t, &observed, t->options_.replicates, 0, result);
+    return NPKSD_OK;
+}
+
+/* ======== >>api: tier 2 ======== */
+
+NPKSDI_DEF const char *npksd_status_string(npksd_status status)
+{
+    switch (status) {
+#define NPKSDI_CASE(name, value, text) case NPKSD_##name: return text;
+        NPKSD_STATUS_LIST(NPKSDI_CASE)
+#undef NPKSDI_CASE
+    default: return "unknown status";
+    }
+}
+
+NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
+
+/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without. */
+static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
+                                 npksd_options *out)
+{
+    *out = options != NULL ? *options : npksd_default_options();
+    if (npksd_options_problem(out, n, m) != NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    if (!has_generator && (out->calibration != NPKSD_CALIBRATE_WILD_BOOTSTRAP || out->standardize ||
+                           !(out->bandwidth > 0)))
+        return NPKSD_ERROR_ARGUMENT;
+    return NPKSD_OK;
+}
+
+#define NPKSDI_ALIGNMENT 16
+
+NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options, size_t *bytes)
+{
+    npksd_options checked;
+    npksd_tester plan;
+    if (bytes == NULL || npksdi_admit(n, m, options, 1, &checked) != NPKSD_OK)
+        return NPKSD_ERROR_ARGUMENT;
+    size_t with = npksdi_plan(&plan, n, m, &checked, 1), without = with;
+    if (checked.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        without = npksdi_plan(&plan, n, m, &checked, 0);
+    if (with == 0 || without == 0)
+        return NPKSD_ERROR_MEMORY;
+    *bytes = npksdi_max_size(with, without) + NPKSDI_ALIGNMENT - 1;
+    return NPKSD_OK;
+}
+
+/* Which coordinates are fitted; where the stages start; what a unit costs. */
+static void npksdi_tester_begin(npksd_tester *t)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_options *o = &t->options_;
+    NPKSD_MEMSET((char *)t + sizeof *t, 0, t->bytes_ - sizeof *t);
+    npksdi_scratch_begin(t, w);
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
+    int shared = o->resample > 0 && !o->resample_redraw;
+    if (!shared)
+        for (size_t i = 0; i < t->m_; i++)
+            NPKSDI_MODEL(t, weights)[i] = 1 / (npksd_real)t->m_;
+    else
+        npksdi_draw_weights(t, &w->rng_, NPKSDI_MODEL(t, weights), NPKSDI_IN(t, w, picks));
+    for (size_t i = 0; i < t->m_; i++) {
+        npksdi_ints(t, t->at_.family_of_)[i] = (uint32_t)NPKSDI_CONSTANT;
+        if (NPKSDI_MODEL(t, weights)[i] > 0)
+            npksdi_ints(t, t->at_.active_)[t->active_count_++] = (uint32_t)i;
+    }
+    npksdi_list_components(t, npksdi_component_list(t));
+    if (o->bandwidth > 0)
+        npksdi_set_bandwidth(t, o->bandwidth);
+    t->evaluation_cost_ = npksdi_evaluation_cost(t);
+    uint64_t parts = (t->evaluation_cost_ + NPKSDI_UNIT_COST - 1) / NPKSDI_UNIT_COST;
+    t->unit_cost_ = t->evaluation_cost_ / parts;
+    npksdi_job job;
+    npksdi_job_begin(&job, t->evaluation_cost_, t->unit_cost_);
+    t->evaluation_units_ = job.units_;
+    t->keep_sets_ = npksdi_keep_sets(t);
+    t->stage_ = t->sample_fn_ == NULL ? NPKSDI_STAGE_DONE : NPKSDI_STAGE_KEEP;
+    for (int stage = t->stage_; stage < NPKSDI_STAGE_DONE; stage++)
+        t->units_total_ += npksdi_stage_units(t, stage);
+    for (size_t j = 0; j < t->m_; j++)
+        NPKSDI_MODEL(t, scale)[j] = 1; /* until the fit sample says better */
+}
+
+NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
+                                          npksd_sample_fn sample_fn, void *user_data,
+                                          const npksd_options *options, void *workspace, size_t bytes)
+{
+    npksd_options checked;
+    size_t needed;
+    if (tester == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    *tester = NULL;
+    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
+    if (status == NPKSD_OK)
+        status = npksd_tester_size(n, m, options, &needed);
+    if (status == NPKSD_OK && workspace == NULL)
+        status = NPKSD_ERROR_ARGUMENT;
+    if (status == NPKSD_OK && bytes < needed)
+        status = NPKSD_ERROR_MEMORY;
+    if (status != NPKSD_OK)
+        return status;
+    size_t slack = (NPKSDI_ALIGNMENT - (uintptr_t)workspace % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
+    npksd_tester *t = (npksd_tester *)(void *)((char *)workspace + slack);
+    npksdi_plan(t, n, m, &checked, sample_fn != NULL);
+    t->sample_fn_ = sample_fn;
+    t->user_data_ = user_data;
+    npksdi_tester_begin(t);
+    *tester = t;
+    return NPKSD_OK;
+}
+
+#ifdef NPKSD_NO_MALLOC
+static void *npksdi_alloc(const npksd_allocator *allocator, size_t bytes)
+{
+    return allocator->alloc_fn != NULL ? allocator->alloc_fn(bytes, allocator->user_data) : NULL;
+}
+static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t bytes)
+{
+    if (allocator->free_fn != NULL)
+        allocator->free_fn(ptr, bytes, allocator->user_data);
+}
+#else
+static void *npksdi_alloc(const npksd_allocator *allocator, size_t bytes)
+{
+    return allocator->alloc_fn != NULL ? allocator->alloc_fn(bytes, allocator->user_data) : malloc(bytes);
+}
+static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t bytes)
+{
+    if (allocator->free_fn != NULL)
+        allocator->free_fn(ptr, bytes, allocator->user_data);
+    else
+        free(ptr);
+}
+#endif
+
+NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
+                                            npksd_sample_fn sample_fn, void *user_data,
+                                            const npksd_options *options)
+{
+    npksd_options checked;
+    size_t bytes;
+    if (tester == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    *tester = NULL;
+    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
+    if (status == NPKSD_OK)
+        status = npksd_tester_size(n, m, options, &bytes);
+    if (status != NPKSD_OK)
+        return status;
+    void *memory = npksdi_alloc(&checked.allocator, bytes);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    status = npksd_tester_init(tester, n, m, sample_fn, user_data, &checked, memory, bytes);
+    if (status != NPKSD_OK) {
+        npksdi_free(&checked.allocator, memory, bytes);
+        return status;
+    }
+    (*tester)->memory_ = memory;
+    (*tester)->memory_bytes_ = bytes;
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
+{
+    if (t == NULL || t->memory_ == NULL)
+        return;
+    npksd_allocator allocator = t->options_.allocator;
+    npksdi_free(&allocator, t->memory_, t->memory_bytes_);
+}
+
+NPKSDI_DEF npksd_status npksd_tester_step(npksd_tester *t, size_t units)
+{
+    return t != NULL ? npksdi_advance(t, NPKSDI_STAGE_DONE, units) : NPKSD_ERROR_ARGUMENT;
+}
+
+NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_t *total)
+{
+    if (done != NULL)
+        *done = t != NULL ? t->units_done_ : 0;
+    if (total != NULL)
+        *total = t != NULL ? t->units_total_ : 0;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *observed,
+                                           npksd_result *result, npksd_diagnosis *diagnosis)
+{
+    npksdi_observed seen;
+    if (t == NULL || observed == NULL || result == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    int coordinates = diagnosis != NULL &&
+                      (diagnosis->coordinate_statistic != NULL || diagnosis->coordinate_p != NULL ||
+                       diagnosis->coordinate_p_adjusted != NULL);
+    if (coordinates && !t->options_.diagnose)
+        return NPKSD_ERROR_ARGUMENT;
+    if (t->error_ != NPKSD_OK || t->stage_ != NPKSDI_STAGE_DONE)
+        return NPKSD_ERROR_STATE;
+    if (!npksdi_finite(observed, t->n_ * t->m_))
+        return NPKSD_ERROR_NONFINITE;
+    npksd_real *influence = diagnosis != NULL ? diagnosis->row_influence : NULL;
+    if (t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        return npksdi_wild_check(t, observed, result, influence);
+    npksd_real *v = NPKSDI_IN(t, npksdi_own_scratch(t), scores);
+    npksd_status status = npksdi_observe(t, observed, &seen, coordinates ? v : NULL, influence);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_report(t, &seen, t->options_.replicates, 0, result);
+    if (coordinates)
+        npksdi_report_coordinates(t, v, diagnosis);
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out, size_t capacity,
+                                          size_t *count)
+{
+    if (t == NULL || (out == NULL && capacity > 0))
+        return NPKSD_ERROR_ARGUMENT;
+    int wild = t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    if (t->error_ != NPKSD_OK || t->stage_ != NPKSDI_STAGE_DONE || (wild && !t->wild_done_))
+        return NPKSD_ERROR_STATE;
+    for (size_t r = 0; r < npksdi_min_size(capacity, t->options_.replicates); r++)
+        out[r] = NPKSDI_MODEL(t, null)[r * t->width_];
+    if (count != NULL)
+        *count = t->options_.replicates;
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *rows, size_t count,
+                                            npksd_real *scores)
+{
+    if (t == NULL || (count > 0 && (rows == NULL || scores == NULL)) ||
+        (t != NULL && count > SIZE_MAX / sizeof(npksd_real) / t->m_))
+        return NPKSD_ERROR_ARGUMENT;
+    if (t->error_ != NPKSD_OK || t->stage_ <= NPKSDI_STAGE_SOLVE)
+        return NPKSD_ERROR_STATE;
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t m = t->m_;
+    npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *s = NPKSDI_IN(t, w, scores);
+    if (!npksdi_finite(rows, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    for (size_t first = 0; first < count; first += NPKSDI_T) {
+        size_t some = npksdi_min_size(NPKSDI_T, count - first);
+        npksdi_scale_panel(t, rows + first * m, some, z - NPKSDI_T);
+        npksd_status status = npksdi_score_panel(t, w, z, rows + first * m, some, NULL, s);
+        if (status != NPKSD_OK)
+            return status;
+        for (size_t l = 0; l < some; l++)
+            for (size_t j = 0; j < m; j++)
+                scores[(first + l) * m + j] = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j];
+    }
+    return NPKSD_OK;
+}
+
+/* ======== >>api: tier 1 ======== */
+
+/* Replicates one by one until stop_after of them have reached the observed statistic. */
+static npksd_status npksdi_test_stopping(npksd_tester *t, const npksd_real *observed, npksd_result *result)
+{
+    npksdi_observed seen;
+    size_t reached = 0, used = 0;
+    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_REPLICATES, SIZE_MAX);
+    if (status == NPKSD_OK)
+        status = npksdi_observe(t, observed, &seen, NULL, NULL);
+    while (status == NPKSD_OK && t->stage_ == NPKSDI_STAGE_REPLICATES && reached < t->options_.stop_after) {
+        status = npksdi_advance(t, NPKSDI_STAGE_DONE, 1);
+        status = status == NPKSD_MORE ? NPKSD_OK : status;
+        size_t complete = t->stage_ == NPKSDI_STAGE_REPLICATES ? t->set_ : t->options_.replicates;
+        for (; status == NPKSD_OK && used < complete; used++)
+            reached += NPKSDI_MODEL(t, null)[used * t->width_] >= seen.statistic_;
+    }
+    if (status == NPKSD_OK)
+        npksdi_report(t, &seen, used, reached >= t->options_.stop_after, result);
+    return status;
+}
+
+NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                   void *user_data, const npksd_options *options, npksd_result *result)
+{
+    npksd_tester *t;
+    npksd_result found;
+    if (observed == NULL || result == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
+    if (status != NPKSD_OK)
+        return status;
+    if (!npksdi_finite(observed, n * m))
+        status = NPKSD_ERROR_NONFINITE;
+    else if (t->options_.stop_after > 0)
+        status = npksdi_test_stopping(t, observed, &found);
+    else
+        status = npksd_tester_step(t, SIZE_MAX);
+    if (status == NPKSD_OK && t->options_.stop_after == 0)
+        status = npksd_tester_check(t, observed, &found, NULL);
+    npksd_tester_destroy(t);
+    if (status == NPKSD_OK)
+        *result = found;
+    return status;
+}
+
+/* ======== >>api: primitives ======== */
+
+NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
+                                              const npksd_options *options, npksd_real *out)
+{
+    npksd_options o = options != NULL ? *options : npksd_default_options();
+    npksdi_sizer sizer = {0, 0};
+    npksdi_measure measure;
+    npksdi_median state;
+    if (rows == NULL || out == NULL || count == 0 || m == 0 ||
+        (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL) ||
+        count > SIZE_MAX / sizeof(npksd_real) / m)
+        return NPKSD_ERROR_ARGUMENT;
+    size_t panels = npksdi_room(&sizer, npksdi_times(&sizer, m, 2 * NPKSDI_T), sizeof(npksd_real));
+    size_t buffer = npksdi_room(&sizer, npksdi_median_buffer(count), sizeof(npksd_real));
+    if (sizer.bad_)
+        return NPKSD_ERROR_MEMORY;
+    if (!npksdi_finite(rows, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    npksd_real most = 0;
+    for (size_t i = 0; i < count * m; i++)
+        most = npksdi_max(most, npksdi_abs(rows[i]));
+    char *memory = (char *)npksdi_alloc(&o.allocator, sizer.bytes_);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    NPKSD_MEMSET(&measure, 0, sizeof measure);
+    measure.rows_ = rows;
+    measure.unit_ = 1; /* squares of numbers beyond these would leave the range */
+    if (most > NPKSDI_UNSCALED_CLAMP || most < 1 / NPKSDI_UNSCALED_CLAMP)
+        measure.unit_ = most > 1 ? 1 / most : npksdi_min(NPKSDI_HUGE, 1 / npksdi_max(most, NPKSDI_TINY));
+    measure.count_ = count;
+    measure.m_ = m;
+    measure.panels_ = (npksd_real *)(void *)(memory + panels);
+    measure.buffer_ = (npksd_real *)(void *)(memory + buffer);
+    npksdi_median_begin(&state, count);
+    while (npksdi_median_item(&state, &measure)) {
+    }
+    npksdi_free(&o.allocator, memory, sizer.bytes_);
+    *out = state.result_ > 0 ? state.result_ / measure.unit_ : 1;
+    return NPKSD_OK;
+}
+
+/* A tester without a fit carries the scratch; the panels are filled from rows and scores as given. */
+static void npksdi_statistic_panel(npksd_tester *t, npksdi_scratch *w, const npksd_real *rows,
+                                   const npksd_real *scores, const npksd_real *centre, size_t panel)
+{
+    size_t m = t->m_, first = panel * NPKSDI_T;
+    npksd_real *x = NPKSDI_IN(t, w, x) + first * m, *s = NPKSDI_IN(t, w, scores);
+    for (size_t j = 0; j < m; j++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            int real = first + l < t->n_;
+            x[j * NPKSDI_T + l] = real ? rows[(first + l) * m + j] - centre[j] : 0;
+            s[j * NPKSDI_T + l] = real ? scores[(first + l) * m + j] : 0;
+        }
+    npksdi_columns_panel(t, w, panel, x, s);
+}
+
+static int npksdi_no_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    (void)rows, (void)count, (void)m, (void)rng, (void)user_data;
+    return 1;
+}
+static int npksdi_no_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores,
+                           void *user_data)
+{
+    (void)rows, (void)count, (void)m, (void)scores, (void)user_data;
+    return 1;
+}
+
+NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n, size_t m,
+                                        const npksd_real *weights, const npksd_options *options,
+                                        npksd_real *out)
+{
+    npksd_tester *t;
+    npksd_real value;
+    if (rows == NULL || scores == NULL || out == NULL || options == NULL ||
+        !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV)
+        return NPKSD_ERROR_ARGUMENT;
+    npksd_options o = npksd_default_options();
+    o.allocator = options->allocator;
+    o.rng = options->rng;
+    o.seed = options->seed;
+    o.kernel = options->kernel;
+    o.form = options->form;
+    o.statistic = options->statistic;
+    o.features = options->features;
+    o.bandwidth = options->bandwidth;
+    o.scales = options->scales;
+    o.scale_count = options->scale_count;
+    o.components = NPKSD_COMPONENT_STEIN;
+    o.summary = NPKSD_SUMMARY_NONE;
+    o.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    o.score_fn = npksdi_no_score;
+    o.fit_rows = 2;
+    npksd_real first_scale = 1;
+    if (npksd_options_problem(&o, n, m) != NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    if (o.scale_count > 0)
+        first_scale = o.scales[0];
+    o.scales = &first_scale;
+    o.scale_count = 1;
+    o.replicates = 19;
+    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
+    if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m) ||
+        (weights != NULL && !npksdi_finite(weights, m)))
+        return NPKSD_ERROR_NONFINITE;
+    for (size_t i = 0; weights != NULL && i < m; i++)
+        if (weights[i] < 0)
+            return NPKSD_ERROR_ARGUMENT;
+    npksd_status status = npksd_tester_create(&t, n, m, npksdi_no_sample, NULL, &o);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *centre = NPKSDI_MODEL(t, centre);
+    for (size_t i = 0; i < m; i++)
+        NPKSDI_IN(t, w, weights)[i] = weights != NULL ? weights[i] : 1 / (npksd_real)m;
+    for (size_t j = 0; j < m; j++) {
+        for (size_t a = 0; a < n; a++)
+            centre[j] += (rows[a * m + j] - rows[j]) / (npksd_real)n;
+        centre[j] += rows[j];
+    }
+    for (size_t f = 0; f < o.features; f++)
+        npksdi_draw_frequency(t, w, f);
+    npksdi_count_columns(t, w);
+    for (size_t panel = 0; panel < t->panels_; panel++)
+        npksdi_statistic_panel(t, w, rows, scores, centre, panel);
+    w->next_panel_ = t->panels_;
+    npksdi_rewind_pairs(t, w);
+    npksdi_evaluate_all(t, w, &t->kernels_, 0);
+    npksdi_components(t, w, &value);
+    npksd_tester_destroy(t);
+    if (!npksdi_finite(&value, 1))
+        return NPKSD_ERROR_NUMERIC;
+    *out = value;
+    return NPKSD_OK;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* NPKSD_IMPLEMENTATION */

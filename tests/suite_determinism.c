@@ -1,0 +1,362 @@
+/* The answer depends on the seed and on nothing else: not on steps, tiers or the kind of rng. */
+#include "support.h"
+
+static npksd_real data[SMALL_N * SMALL_M];
+
+typedef struct outcome {
+    npksd_real null_values[SMALL_REPLICATES];
+    size_t null_count;
+    npksd_result result;
+} outcome;
+
+/* units for the next step; pattern 0 means a different number each time */
+static size_t next_units(size_t pattern, npksd_rng *rng)
+{
+    if (pattern > 0)
+        return pattern;
+    return (size_t)(rng->next_fn(rng->user_data) >> 60);
+}
+
+static npksd_status run(const npksd_options *options, size_t pattern, outcome *out)
+{
+    npksd_tester *tester = NULL;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, pattern);
+    memset(out, 0, sizeof *out);
+    npksd_status status =
+        npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, options);
+    if (status == NPKSD_OK) {
+        do
+            status = npksd_tester_step(tester, next_units(pattern, &rng));
+        while (status == NPKSD_MORE);
+    }
+    if (status == NPKSD_OK)
+        status = npksd_tester_null(tester, out->null_values, SMALL_REPLICATES, &out->null_count);
+    if (status == NPKSD_OK)
+        status = npksd_tester_check(tester, data, &out->result, NULL);
+    npksd_tester_destroy(tester);
+    return status;
+}
+
+static int same_outcome(const outcome *a, const outcome *b)
+{
+    return a->null_count == b->null_count
+        && memcmp(a->null_values, b->null_values, sizeof a->null_values) == 0
+        && same_result(&a->result, &b->result);
+}
+
+/* The bootstrap draws its null inside check. */
+static int has_null(const npksd_options *options)
+{
+    return options->calibration == NPKSD_CALIBRATE_MONTE_CARLO;
+}
+
+TEST any_step_pattern(size_t v)
+{
+    static const size_t patterns[] = { 1, 2, 3, 7, 0 };
+    npksd_options options = variant_options(v);
+    outcome whole, stepped;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &whole));
+    if (has_null(&options))
+        ASSERT_EQ_FMT((size_t)SMALL_REPLICATES, whole.null_count, "%zu");
+    for (size_t p = 0; p < sizeof patterns / sizeof patterns[0]; p++) {
+        ASSERT_STATUS(NPKSD_OK, run(&options, patterns[p], &stepped));
+        ASSERT(same_outcome(&whole, &stepped));
+    }
+    PASS();
+}
+
+TEST the_seed_decides(size_t v)
+{
+    npksd_options options = variant_options(v);
+    outcome first, again, other;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &first));
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &again));
+    ASSERT(same_outcome(&first, &again));
+    options.seed++;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &other));
+    if (has_null(&options))
+        for (size_t r = 0; r < SMALL_REPLICATES; r++)
+            ASSERT_NEQ(first.null_values[r], other.null_values[r]);
+    else
+        ASSERT_NEQ(first.result.threshold, other.result.threshold);
+    PASS();
+}
+
+TEST one_call_equals_tester(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_result result;
+    outcome tiered;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &tiered));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    ASSERT(same_result(&tiered.result, &result));
+    PASS();
+}
+
+/* Stopping early sees the same null values in the same order. */
+TEST early_stop_counts_the_same_null(void)
+{
+    npksd_options options = small_options();
+    npksd_result result;
+    outcome tiered;
+    size_t exceeded = 0, used = 0;
+    options.stop_after = 3;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &tiered));
+    while (used < SMALL_REPLICATES && exceeded < options.stop_after)
+        exceeded += tiered.null_values[used++] >= tiered.result.statistic;
+    npksd_real p = exceeded == options.stop_after
+        ? (npksd_real)exceeded / (npksd_real)used
+        : (npksd_real)(exceeded + 1) / (npksd_real)(SMALL_REPLICATES + 1);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    ASSERT_EQ_FMT(used, result.replicates, "%zu");
+    ASSERT_EQ_FMT((double)p, (double)result.p_value, "%.17g");
+    ASSERT_EQ(exceeded == options.stop_after, (result.flags & NPKSD_FLAG_STOPPED_EARLY) != 0);
+    PASS();
+}
+
+/* What check reports follows from what null returns. */
+TEST p_value_from_null_values(size_t v)
+{
+    npksd_options options = variant_options(v);
+    outcome out;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &out));
+    size_t exceeded = 0;
+    for (size_t r = 0; r < SMALL_REPLICATES; r++)
+        exceeded += out.null_values[r] >= out.result.statistic;
+    npksd_real p = (npksd_real)(exceeded + 1) / (npksd_real)(SMALL_REPLICATES + 1);
+    ASSERT_EQ_FMT((double)p, (double)out.result.p_value, "%.17g");
+    ASSERT_EQ(p <= options.alpha, out.result.reject);
+    ASSERT_EQ(out.result.reject, out.result.statistic > out.result.threshold);
+    ASSERT(out.result.p_low <= p && p <= out.result.p_high);
+    PASS();
+}
+
+/* ======== the caller's own rng ======== */
+
+/* the built-in generator behind the caller's functions */
+typedef struct own_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t seed;
+    size_t seeks;
+} own_rng;
+
+static uint64_t own_next(void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    return own->inner.next_fn(own->inner.user_data);
+}
+
+static void own_seek(uint64_t stream, void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
+    own->seeks++;
+}
+
+static void own_start(own_rng *own, npksd_options *options, int with_seek)
+{
+    memset(own, 0, sizeof *own);
+    own->seed = options->seed;
+    own->inner = npksd_rng_seeded(&own->state, own->seed, 0);
+    options->rng.next_fn = own_next;
+    options->rng.seek_fn = with_seek ? own_seek : NULL;
+    options->rng.user_data = own;
+}
+
+TEST own_rng_with_streams_equals_built_in(size_t v)
+{
+    npksd_options options = variant_options(v);
+    outcome built_in, own_stream;
+    own_rng own;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &built_in));
+    own_start(&own, &options, 1);
+    ASSERT_STATUS(NPKSD_OK, run(&options, 3, &own_stream));
+    ASSERT(own.seeks > 0);
+    ASSERT(same_outcome(&built_in, &own_stream));
+    own_start(&own, &options, 1);
+    ASSERT_STATUS(NPKSD_OK, run(&options, 1, &own_stream));
+    ASSERT(same_outcome(&built_in, &own_stream));
+    PASS();
+}
+
+TEST sequential_rng(size_t v)
+{
+    npksd_options options = variant_options(v);
+    outcome whole, stepped;
+    own_rng own;
+    own_start(&own, &options, 0);
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &whole));
+    own_start(&own, &options, 0);
+    ASSERT_STATUS(NPKSD_OK, run(&options, 2, &stepped));
+    ASSERT(same_outcome(&whole, &stepped));
+    ASSERT(whole.result.p_value > 0 && whole.result.p_value <= 1);
+    if (has_null(&options))
+        for (size_t r = 1; r < SMALL_REPLICATES; r++)
+            ASSERT_NEQ(whole.null_values[r - 1], whole.null_values[r]);
+    PASS();
+}
+
+/* ======== check does not disturb ======== */
+
+TEST checks_do_not_disturb_each_other(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_result first, between, again;
+    npksd_real other[SMALL_N * SMALL_M], scores[SMALL_N * SMALL_M];
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (size_t i = 0; i < SMALL_N * SMALL_M; i++)
+        other[i] = 3 * data[i] + 1;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &first, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, other, &between, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, other, SMALL_N, scores));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, 5));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &again, NULL));
+    ASSERT(same_result(&first, &again));
+    ASSERT_NEQ(first.statistic, between.statistic);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* Scores of many rows are those of each row alone. */
+TEST scores_row_by_row(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_real together[SMALL_N * SMALL_M], alone[SMALL_N * SMALL_M];
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, SMALL_N, together));
+    for (size_t r = 0; r < SMALL_N; r++)
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data + r * SMALL_M, 1,
+                                                    alone + r * SMALL_M));
+    for (size_t i = 0; i < SMALL_N * SMALL_M; i++)
+        ASSERT_IN_RANGE(together[i], alone[i], sizeof(npksd_real) == 4 ? 1e-3 : 1e-9);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== progress ======== */
+
+TEST progress(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 77);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    size_t done = 1, total = 0, before = 0, all = 0;
+    npksd_tester_progress(tester, &before, &all);
+    ASSERT_EQ_FMT((size_t)0, before, "%zu");
+    ASSERT(all > 0);
+    npksd_status status = NPKSD_MORE;
+    while (status == NPKSD_MORE) {
+        size_t units = 1 + next_units(0, &rng);
+        ASSERTm("unfinished, but nothing left", before < all);
+        status = npksd_tester_step(tester, units);
+        ASSERT(status >= 0);
+        npksd_tester_progress(tester, &done, &total);
+        ASSERT_EQ_FMT(all, total, "%zu");
+        ASSERT_GT(done, before);
+        ASSERT_LTE(done - before, units);
+        before = done;
+    }
+    ASSERT_STATUS(NPKSD_OK, status);
+    ASSERT_EQ_FMT(total, done, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, 1));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    npksd_tester_progress(tester, &done, NULL);
+    npksd_tester_progress(tester, NULL, &total);
+    ASSERT_EQ_FMT(all, done, "%zu");
+    ASSERT_EQ_FMT(all, total, "%zu");
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST a_generator_call_is_a_unit(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    test_source source;
+    memset(&source, 0, sizeof source);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, &source,
+                                                &options));
+    ASSERT_EQ_FMT((size_t)0, source.calls, "%zu");
+    npksd_status status = NPKSD_MORE;
+    while (status == NPKSD_MORE) {
+        size_t calls = source.calls;
+        status = npksd_tester_step(tester, 1);
+        ASSERT_LTE(source.calls - calls, (size_t)1);
+    }
+    ASSERT_STATUS(NPKSD_OK, status);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST step_errors_are_sticky(void)
+{
+    npksd_options options = small_options();
+    test_source source;
+    for (source.bad_call = 1; source.bad_call < 30; source.bad_call++) {
+        npksd_tester *tester = NULL;
+        npksd_status status = NPKSD_MORE;
+        source.calls = 0;
+        source.fault = FAULT_NAN;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample,
+                                                    &source, &options));
+        while (status == NPKSD_MORE)
+            status = npksd_tester_step(tester, 2);
+        size_t calls = source.calls, done = 0, later = 0;
+        npksd_tester_progress(tester, &done, NULL);
+        for (size_t again = 0; again < 3; again++) {
+            ASSERT_STATUS(NPKSD_ERROR_NONFINITE, status);
+            status = npksd_tester_step(tester, again == 0 ? 0 : SIZE_MAX);
+        }
+        npksd_tester_progress(tester, &later, NULL);
+        ASSERT_EQ_FMT(calls, source.calls, "%zu");
+        ASSERT_EQ_FMT(done, later, "%zu");
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+static void run_variants(void)
+{
+#define RUN_VARIANT(test)                                                                         \
+    do {                                                                                          \
+        greatest_set_test_suffix(variant_name(v));                                                \
+        RUN_TEST1(test, v);                                                                       \
+    } while (0)
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        RUN_VARIANT(any_step_pattern);
+        RUN_VARIANT(the_seed_decides);
+        if (options.stop_after == 0) /* npksd_test may draw fewer replicates then */
+            RUN_VARIANT(one_call_equals_tester);
+        if (has_null(&options))
+            RUN_VARIANT(p_value_from_null_values);
+        RUN_VARIANT(own_rng_with_streams_equals_built_in);
+        RUN_VARIANT(sequential_rng);
+        RUN_VARIANT(checks_do_not_disturb_each_other);
+        RUN_VARIANT(scores_row_by_row);
+        RUN_VARIANT(progress);
+    }
+#undef RUN_VARIANT
+}
+
+SUITE(suite_determinism)
+{
+    draw_rows(data, SMALL_N, SMALL_M, test_seed + 3000);
+    run_variants();
+    RUN_TEST(early_stop_counts_the_same_null);
+    RUN_TEST(a_generator_call_is_a_unit);
+    RUN_TEST(step_errors_are_sticky);
+}

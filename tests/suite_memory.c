@@ -1,0 +1,324 @@
+/* One allocation or none, exact sizes, and every failure at every place it can happen. */
+#include "support.h"
+
+static npksd_real data[SMALL_N * SMALL_M];
+
+static int clean(const test_heap *heap) { return heap->live == 0 && heap->wrong == 0; }
+
+/* ======== one allocation at create, none after ======== */
+
+TEST one_allocation(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        npksd_tester *tester = NULL;
+        npksd_result result;
+        npksd_real scores[SMALL_N * SMALL_M], null_values[SMALL_REPLICATES];
+        test_heap heap;
+        memset(&heap, 0, sizeof heap);
+        options.allocator = heap_allocator(&heap);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M,
+                                                                      chain_sample, NULL, &options));
+        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, finish(tester));
+        for (int again = 0; again < 2; again++)
+            ASSERT_STATUSm(variant_name(v), NPKSD_OK,
+                           npksd_tester_check(tester, data, &result, NULL));
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK,
+                       npksd_tester_scores(tester, data, SMALL_N, scores));
+        npksd_tester_null(tester, null_values, SMALL_REPLICATES, NULL);
+        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_EQm(variant_name(v), 1u, heap.live);
+        npksd_tester_destroy(tester);
+        ASSERTm(variant_name(v), clean(&heap));
+    }
+    PASS();
+}
+
+TEST destroy_at_any_time(void)
+{
+    for (size_t units = 0; units < 40; units++) {
+        npksd_options options = small_options();
+        npksd_tester *tester = NULL;
+        test_heap heap;
+        memset(&heap, 0, sizeof heap);
+        options.allocator = heap_allocator(&heap);
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        ASSERT(npksd_tester_step(tester, units) >= 0);
+        npksd_tester_destroy(tester);
+        ASSERT(clean(&heap));
+    }
+    PASS();
+}
+
+/* ======== allocation number k fails ======== */
+
+typedef npksd_status (*job_fn)(npksd_options *options, int *outputs_kept);
+
+static npksd_status job_test(npksd_options *options, int *outputs_kept)
+{
+    npksd_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    npksd_status status = npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, options, &result);
+    *outputs_kept = untouched(&result, sizeof result);
+    return status;
+}
+
+static npksd_status job_create(npksd_options *options, int *outputs_kept)
+{
+    npksd_tester *tester = (npksd_tester *)data;
+    npksd_status status =
+        npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, options);
+    *outputs_kept = tester == NULL;
+    npksd_tester_destroy(tester);
+    return status;
+}
+
+static npksd_status job_statistic(npksd_options *options, int *outputs_kept)
+{
+    npksd_real scores[SMALL_N * SMALL_M], out;
+    memset(&out, UNTOUCHED, sizeof out);
+    chain_score(data, SMALL_N, SMALL_M, scores, NULL);
+    options->bandwidth = 1;
+    options->statistic = NPKSD_STATISTIC_V;
+    npksd_status status = npksd_statistic(data, scores, SMALL_N, SMALL_M, NULL, options, &out);
+    *outputs_kept = untouched(&out, sizeof out);
+    return status;
+}
+
+static npksd_status job_median(npksd_options *options, int *outputs_kept)
+{
+    npksd_real out;
+    memset(&out, UNTOUCHED, sizeof out);
+    npksd_status status = npksd_median_distance(data, SMALL_N, SMALL_M, options, &out);
+    *outputs_kept = untouched(&out, sizeof out);
+    return status;
+}
+
+TEST every_allocation_fails_once(void)
+{
+    static const job_fn jobs[] = { job_test, job_create, job_statistic, job_median };
+    for (size_t j = 0; j < 4; j++) {
+        for (size_t v = 0; v < variant_count(); v++) {
+            npksd_status status = NPKSD_ERROR_MEMORY;
+            for (size_t k = 1; status != NPKSD_OK; k++) {
+                ASSERTm("it never ends", k < 100);
+                npksd_options options = variant_options(v);
+                int outputs_kept = 0;
+                test_heap heap;
+                memset(&heap, 0, sizeof heap);
+                heap.fail_at = k;
+                options.allocator = heap_allocator(&heap);
+                status = jobs[j](&options, &outputs_kept);
+                ASSERTm(variant_name(v), clean(&heap));
+                if (heap.calls < k) {
+                    ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
+                    ASSERTm(variant_name(v), !outputs_kept);
+                } else {
+                    ASSERT_STATUSm(variant_name(v), NPKSD_ERROR_MEMORY, status);
+                    ASSERTm(variant_name(v), outputs_kept);
+                }
+            }
+        }
+    }
+    PASS();
+}
+
+/* ======== a workspace of exactly the reported size, at any address ======== */
+
+typedef struct workspace_run {
+    npksd_result result;
+    npksd_real scores[SMALL_N * SMALL_M];
+} workspace_run;
+
+static npksd_status run_in(void *workspace, size_t bytes, const npksd_options *options,
+                           workspace_run *run)
+{
+    npksd_tester *tester = NULL;
+    npksd_status status = npksd_tester_init(&tester, SMALL_N, SMALL_M, chain_sample, NULL, options,
+                                            workspace, bytes);
+    if (status == NPKSD_OK)
+        status = finish(tester);
+    if (status == NPKSD_OK)
+        status = npksd_tester_check(tester, data, &run->result, NULL);
+    if (status == NPKSD_OK)
+        status = npksd_tester_scores(tester, data, SMALL_N, run->scores);
+    npksd_tester_destroy(tester); /* nothing to do for init, and harmless */
+    return status;
+}
+
+enum { GUARD = 64 };
+
+TEST exact_workspace(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        test_heap heap;
+        workspace_run first, run;
+        size_t bytes = 0;
+        memset(&heap, 0, sizeof heap);
+        memset(&first, 0, sizeof first);
+        options.allocator = heap_allocator(&heap);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK,
+                       npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
+        for (size_t offset = 0; offset <= 16; offset++) {
+            /* the end of the block is the end of the workspace: a sanitizer sees the next byte */
+            unsigned char *block = (unsigned char *)malloc(offset + bytes);
+            ASSERT(block);
+            npksd_status status = run_in(block + offset, bytes, &options, &run);
+            free(block);
+            ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
+            if (offset == 0)
+                first = run;
+            ASSERTm(variant_name(v), same_result(&first.result, &run.result));
+            ASSERT_MEM_EQm(variant_name(v), first.scores, run.scores, sizeof run.scores);
+
+            /* the same without a sanitizer: marked bytes on both sides */
+            block = (unsigned char *)malloc(GUARD + offset + bytes + GUARD);
+            ASSERT(block);
+            memset(block, UNTOUCHED, GUARD + offset + bytes + GUARD);
+            status = run_in(block + GUARD + offset, bytes, &options, &run);
+            int guards_kept = untouched(block, GUARD + offset)
+                && untouched(block + GUARD + offset + bytes, GUARD);
+            free(block);
+            ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
+            ASSERTm(variant_name(v), guards_kept);
+        }
+        ASSERT_EQm(variant_name(v), 0u, heap.calls);
+    }
+    PASS();
+}
+
+TEST workspace_one_byte_short(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        size_t bytes = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
+        for (size_t offset = 0; offset <= 16; offset++) {
+            unsigned char *block = (unsigned char *)malloc(offset + bytes);
+            npksd_tester *tester = (npksd_tester *)data, *none = (npksd_tester *)data;
+            ASSERT(block);
+            npksd_status status =
+                npksd_tester_init(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options,
+                                  block + offset, bytes - 1);
+            npksd_status empty = npksd_tester_init(&none, SMALL_N, SMALL_M, chain_sample, NULL,
+                                                   &options, block + offset, 0);
+            free(block);
+            ASSERT_STATUSm(variant_name(v), NPKSD_ERROR_MEMORY, status);
+            ASSERT_STATUSm(variant_name(v), NPKSD_ERROR_MEMORY, empty);
+            ASSERT(tester == NULL && none == NULL);
+        }
+    }
+    PASS();
+}
+
+/* A workspace that was used before and is full of old numbers gives the same answer. */
+TEST dirty_workspace(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        workspace_run first, run;
+        size_t bytes = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
+        void *block = malloc(bytes);
+        ASSERT(block);
+        memset(block, 0, bytes);
+        npksd_status clean_run = run_in(block, bytes, &options, &first);
+        memset(block, 0xFF, bytes); /* NaN everywhere */
+        npksd_status dirty_run = run_in(block, bytes, &options, &run);
+        free(block);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, clean_run);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, dirty_run);
+        ASSERTm(variant_name(v), same_result(&first.result, &run.result));
+        ASSERT_MEM_EQm(variant_name(v), first.scores, run.scores, sizeof run.scores);
+    }
+    PASS();
+}
+
+/* ======== callback number k fails ======== */
+
+/* One tester from create to check, in which the source fails once; the heap must be clean after. */
+static enum greatest_test_res run_to_failure(npksd_options options, test_source *sample,
+                                             test_source *watched, npksd_status *status)
+{
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    test_heap heap;
+    memset(&heap, 0, sizeof heap);
+    options.allocator = heap_allocator(&heap);
+    watched->calls = 0;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, sample, &options));
+    *status = finish(tester);
+    memset(&result, UNTOUCHED, sizeof result);
+    if (*status == NPKSD_OK) {
+        *status = npksd_tester_check(tester, data, &result, NULL);
+        if (*status != NPKSD_OK) {
+            ASSERT(untouched(&result, sizeof result));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+        }
+    } else {
+        ASSERT_STATUS(*status, npksd_tester_step(tester, 1));
+        ASSERT_STATUS(*status, npksd_tester_step(tester, SIZE_MAX));
+        ASSERT(npksd_tester_check(tester, data, &result, NULL) < 0);
+        ASSERT(untouched(&result, sizeof result));
+    }
+    npksd_tester_destroy(tester);
+    ASSERT(clean(&heap));
+    PASS();
+}
+
+TEST every_generator_call_fails_once(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_status status = NPKSD_ERROR_GENERATOR;
+        test_source source;
+        memset(&source, 0, sizeof source);
+        while (status != NPKSD_OK) {
+            source.bad_call++;
+            CHECK_CALL(run_to_failure(variant_options(v), &source, &source, &status));
+            ASSERT_STATUSm(variant_name(v),
+                           source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
+                           status);
+        }
+        ASSERTm(variant_name(v), source.bad_call > 1);
+    }
+    PASS();
+}
+
+TEST every_score_call_fails_once(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        npksd_status status = NPKSD_ERROR_GENERATOR;
+        test_source source;
+        if (options.estimator != NPKSD_ESTIMATOR_CALLBACK)
+            continue;
+        memset(&source, 0, sizeof source);
+        options.score_user_data = &source;
+        while (status != NPKSD_OK) {
+            source.bad_call++;
+            CHECK_CALL(run_to_failure(options, NULL, &source, &status));
+            ASSERT_STATUSm(variant_name(v),
+                           source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
+                           status);
+        }
+        ASSERTm(variant_name(v), source.bad_call > 1);
+    }
+    PASS();
+}
+
+SUITE(suite_memory)
+{
+    draw_rows(data, SMALL_N, SMALL_M, test_seed + 2000);
+    RUN_TEST(one_allocation);
+    RUN_TEST(destroy_at_any_time);
+    RUN_TEST(every_allocation_fails_once);
+    RUN_TEST(exact_workspace);
+    RUN_TEST(workspace_one_byte_short);
+    RUN_TEST(dirty_workspace);
+    RUN_TEST(every_generator_call_fails_once);
+    RUN_TEST(every_score_call_fails_once);
+}

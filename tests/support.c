@@ -1,0 +1,343 @@
+#include "support.h"
+
+uint64_t test_seed = 1;
+
+const char *status_name(int status) { return npksd_status_string((npksd_status)status); }
+
+/* ======== bad numbers ======== */
+
+static npksd_real from_bits(uint64_t wide, uint32_t narrow)
+{
+    npksd_real value;
+    if (sizeof value == sizeof wide)
+        memcpy(&value, &wide, sizeof value);
+    else
+        memcpy(&value, &narrow, sizeof value);
+    return value;
+}
+
+npksd_real not_a_number(void) { return from_bits(UINT64_C(0x7ff8000000000000), 0x7fc00000u); }
+npksd_real plus_infinity(void) { return from_bits(UINT64_C(0x7ff0000000000000), 0x7f800000u); }
+npksd_real minus_infinity(void) { return from_bits(UINT64_C(0xfff0000000000000), 0xff800000u); }
+
+/* ======== data ======== */
+
+/* Counts the call; 1 = it is to give up. A bad number is written over the last of `count`. */
+static int apply_fault(void *user_data, npksd_real *numbers, size_t count)
+{
+    test_source *source = (test_source *)user_data;
+    if (!source || ++source->calls != source->bad_call)
+        return 0;
+    switch (source->fault) {
+    case FAULT_RETURN: return 1;
+    case FAULT_NAN: numbers[count - 1] = not_a_number(); break;
+    case FAULT_INF: numbers[count - 1] = plus_infinity(); break;
+    case FAULT_MINUS_INF: numbers[count - 1] = minus_infinity(); break;
+    }
+    return 0;
+}
+
+int chain_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *source)
+{
+    for (size_t r = 0; r < count; r++) {
+        npksd_real previous = 0;
+        for (size_t i = 0; i < m; i++)
+            rows[r * m + i] = previous = previous / 2 + npksd_normal(rng);
+    }
+    return apply_fault(source, rows, count * m);
+}
+
+int chain_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *source)
+{
+    for (size_t r = 0; r < count; r++) {
+        const npksd_real *x = rows + r * m;
+        for (size_t i = 0; i < m; i++) {
+            npksd_real score = (i > 0 ? x[i - 1] / 2 : 0) - x[i];
+            if (i + 1 < m)
+                score += (x[i + 1] - x[i] / 2) / 2;
+            scores[r * m + i] = score;
+        }
+    }
+    return apply_fault(source, scores, count * m);
+}
+
+void sum_of_others(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *unused)
+{
+    (void)unused;
+    t[0] = -row[i];
+    for (size_t j = 0; j < m; j++)
+        t[0] += row[j];
+}
+
+void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, seed, 0);
+    chain_sample(rows, n, m, &rng, NULL);
+}
+
+/* ======== allocator ======== */
+
+static void *heap_alloc(size_t bytes, void *user_data)
+{
+    test_heap *heap = (test_heap *)user_data;
+    if (++heap->calls == heap->fail_at || bytes > ((size_t)1 << 30))
+        return NULL;
+    for (size_t i = 0; i < HEAP_BLOCKS; i++) {
+        if (heap->blocks[i])
+            continue;
+        heap->blocks[i] = malloc(bytes);
+        heap->bytes[i] = bytes;
+        heap->live += heap->blocks[i] != NULL;
+        return heap->blocks[i];
+    }
+    return NULL;
+}
+
+static void heap_free(void *ptr, size_t bytes, void *user_data)
+{
+    test_heap *heap = (test_heap *)user_data;
+    for (size_t i = 0; i < HEAP_BLOCKS; i++) {
+        if (!ptr || heap->blocks[i] != ptr)
+            continue;
+        heap->wrong += heap->bytes[i] != bytes;
+        heap->live--;
+        heap->blocks[i] = NULL;
+        free(ptr);
+        return;
+    }
+    heap->wrong++;
+}
+
+npksd_allocator heap_allocator(test_heap *heap)
+{
+    npksd_allocator allocator;
+    allocator.alloc_fn = heap_alloc;
+    allocator.free_fn = heap_free;
+    allocator.user_data = heap;
+    return allocator;
+}
+
+/* ======== option variants ======== */
+
+npksd_options small_options(void)
+{
+    npksd_options options = npksd_default_options();
+    options.seed = test_seed;
+    options.fit_rows = 190; /* no multiple of SMALL_N */
+    options.replicates = SMALL_REPLICATES;
+    options.pilot = 9;
+    return options;
+}
+
+static void explicit_score(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options->score_fn = chain_score;
+}
+
+static void vary_plain(npksd_options *options) { (void)options; }
+
+static void vary_paper(npksd_options *options)
+{
+    static const npksd_real one = 1;
+    options->estimator = NPKSD_ESTIMATOR_GAUSS;
+    options->form = NPKSD_FORM_SCALAR;
+    options->components = NPKSD_COMPONENT_STEIN;
+    options->statistic = NPKSD_STATISTIC_V;
+    options->scales = &one;
+    options->scale_count = 1;
+    options->standardize = 0;
+    options->pilot = 0; /* nothing to standardise */
+}
+
+static void vary_gauss_all(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_GAUSS;
+    options->summary = NPKSD_SUMMARY_ALL;
+}
+
+static void vary_auto_all(npksd_options *options) { options->summary = NPKSD_SUMMARY_ALL; }
+
+static void vary_poly(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_POLY;
+    options->summary = NPKSD_SUMMARY_MEAN_VAR;
+}
+
+static void vary_poly_all(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_POLY;
+    options->summary = NPKSD_SUMMARY_ALL;
+}
+
+static void vary_spline(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_SPLINE;
+    options->summary = NPKSD_SUMMARY_NEIGHBOURS;
+}
+
+static void vary_spline_none(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_SPLINE;
+    options->summary = NPKSD_SUMMARY_NONE;
+    options->basis = 4;
+    options->ridge = (npksd_real)0.001;
+}
+
+static void vary_rbf(npksd_options *options) { options->estimator = NPKSD_ESTIMATOR_RBF; }
+
+static void vary_rbf_all(npksd_options *options)
+{
+    options->estimator = NPKSD_ESTIMATOR_RBF;
+    options->summary = NPKSD_SUMMARY_ALL;
+    options->basis = 10;
+}
+
+static void vary_summary_callback(npksd_options *options)
+{
+    options->summary = NPKSD_SUMMARY_CALLBACK;
+    options->summary_fn = sum_of_others;
+    options->summary_dim = 1;
+}
+
+static void vary_imq(npksd_options *options) { options->kernel = NPKSD_KERNEL_IMQ; }
+
+static void vary_scalar(npksd_options *options) { options->form = NPKSD_FORM_SCALAR; }
+
+static void vary_resample(npksd_options *options) { options->resample = 2; }
+
+static void vary_redraw(npksd_options *options)
+{
+    options->resample = 5;
+    options->resample_redraw = 1;
+}
+
+static void vary_distinct(npksd_options *options)
+{
+    options->resample = 2;
+    options->resample_distinct = 1;
+}
+
+static void vary_redraw_distinct(npksd_options *options)
+{
+    options->resample = 2;
+    options->resample_redraw = 1;
+    options->resample_distinct = 1;
+}
+
+static void vary_features(npksd_options *options) { options->features = 13; }
+
+static void vary_features_scalar(npksd_options *options)
+{
+    options->features = 8;
+    options->form = NPKSD_FORM_SCALAR;
+    options->resample = 2;
+}
+
+static void vary_smooth(npksd_options *options) { options->smooth = (npksd_real)0.25; }
+
+static void vary_diagnose(npksd_options *options) { options->diagnose = 1; }
+
+static void vary_wild(npksd_options *options)
+{
+    explicit_score(options);
+    options->calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    options->components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+}
+
+static void vary_unscaled(npksd_options *options)
+{
+    options->standardize = 0;
+    options->bandwidth = 2;
+}
+
+static void vary_odd_scales(npksd_options *options)
+{
+    static const npksd_real odd[] = { (npksd_real)0.3, 1, (npksd_real)2.5 };
+    options->scales = odd;
+    options->scale_count = 3;
+    options->statistic = NPKSD_STATISTIC_U;
+}
+
+static void vary_mirror_alone(npksd_options *options)
+{
+    options->components = NPKSD_COMPONENT_MIRROR;
+}
+
+static void vary_mmd_alone(npksd_options *options) { options->components = NPKSD_COMPONENT_MMD; }
+
+static void vary_early_stop(npksd_options *options) { options->stop_after = 3; }
+
+static const struct {
+    const char *name;
+    void (*vary)(npksd_options *);
+} variants[] = {
+    { "plain", vary_plain },
+    { "paper", vary_paper },
+    { "gauss_all", vary_gauss_all },
+    { "auto_all", vary_auto_all },
+    { "poly", vary_poly },
+    { "poly_all", vary_poly_all },
+    { "spline", vary_spline },
+    { "spline_none", vary_spline_none },
+    { "rbf", vary_rbf },
+    { "rbf_all", vary_rbf_all },
+    { "score_callback", explicit_score },
+    { "summary_callback", vary_summary_callback },
+    { "imq", vary_imq },
+    { "scalar", vary_scalar },
+    { "resample", vary_resample },
+    { "redraw", vary_redraw },
+    { "distinct", vary_distinct },
+    { "redraw_distinct", vary_redraw_distinct },
+    { "features", vary_features },
+    { "features_scalar", vary_features_scalar },
+    { "smooth", vary_smooth },
+    { "diagnose", vary_diagnose },
+    { "wild", vary_wild },
+    { "unscaled", vary_unscaled },
+    { "odd_scales", vary_odd_scales },
+    { "mirror_alone", vary_mirror_alone },
+    { "mmd_alone", vary_mmd_alone },
+    { "early_stop", vary_early_stop },
+};
+
+size_t variant_count(void) { return sizeof variants / sizeof variants[0]; }
+const char *variant_name(size_t index) { return variants[index].name; }
+
+npksd_options variant_options(size_t index)
+{
+    npksd_options options = small_options();
+    variants[index].vary(&options);
+    return options;
+}
+
+/* ======== running and comparing ======== */
+
+npksd_status finish(npksd_tester *tester)
+{
+    npksd_status status;
+    do
+        status = npksd_tester_step(tester, SIZE_MAX);
+    while (status == NPKSD_MORE);
+    return status;
+}
+
+int same_result(const npksd_result *a, const npksd_result *b)
+{
+#define SAME(field) (memcmp(&a->field, &b->field, sizeof a->field) == 0)
+    return SAME(statistic) && SAME(p_value) && SAME(threshold) && SAME(bandwidth) && SAME(reject)
+        && SAME(replicates) && SAME(p_low) && SAME(p_high) && SAME(ksd2) && SAME(out_of_range)
+        && SAME(leading) && SAME(flags);
+#undef SAME
+}
+
+int untouched(const void *memory, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)memory;
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i] != UNTOUCHED)
+            return 0;
+    return 1;
+}

@@ -1,0 +1,78 @@
+/* What several suites share: a generator with faults, a counting allocator, option variants. */
+#ifndef NPKSD_TESTS_SUPPORT_H
+#define NPKSD_TESTS_SUPPORT_H
+
+#include "npksd.h"
+#ifdef NPKSD_UPSTREAM_GREATEST
+#include "greatest.h"
+#else
+#include "greatest_lite.h"
+#endif
+
+/* The seed of every random choice in the tests: 1, or the environment variable NPKSD_TEST_SEED. */
+extern uint64_t test_seed;
+
+const char *status_name(int status);   /* for ASSERT_ENUM_EQ */
+#define ASSERT_STATUS(EXPECTED, GOT) ASSERT_ENUM_EQ(EXPECTED, GOT, status_name)
+#define ASSERT_STATUSm(MSG, EXPECTED, GOT) ASSERT_ENUM_EQm(MSG, EXPECTED, GOT, status_name)
+
+/* ======== bad numbers, made from bits so that -ffast-math cannot guess them ======== */
+
+npksd_real not_a_number(void);
+npksd_real plus_infinity(void);
+npksd_real minus_infinity(void);
+
+/* ======== data: x_0 = z_0, x_i = x_{i-1}/2 + z_i, z standard normal ======== */
+
+typedef enum test_fault { FAULT_RETURN, FAULT_NAN, FAULT_INF, FAULT_MINUS_INF } test_fault;
+
+typedef struct test_source {
+    size_t calls;     /* so far */
+    size_t bad_call;  /* the call, counted from 1, in which the fault shows; 0: never */
+    test_fault fault; /* non-zero return, or a bad number as the last one written */
+} test_source;
+
+int chain_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *source);
+int chain_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *source);
+/* Generator and its true score; the last argument is a test_source or NULL. */
+
+void sum_of_others(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *unused);
+
+void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed);
+/* n rows of chain_sample */
+
+/* ======== an allocator that counts, checks and fails on demand ======== */
+
+enum { HEAP_BLOCKS = 16 };
+
+typedef struct test_heap {
+    size_t calls;   /* allocations asked for so far */
+    size_t fail_at; /* this one, counted from 1, fails; 0: none */
+    size_t live;    /* blocks not given back */
+    size_t wrong;   /* frees of a foreign pointer, or with another size than asked for */
+    void *blocks[HEAP_BLOCKS];
+    size_t bytes[HEAP_BLOCKS];
+} test_heap;
+
+npksd_allocator heap_allocator(test_heap *heap);
+
+/* ======== option variants: every path through the library, with little work ======== */
+
+enum { SMALL_N = 20, SMALL_M = 3, SMALL_REPLICATES = 19 };
+
+npksd_options small_options(void);
+/* The defaults, with little work; for SMALL_N rows of SMALL_M numbers of chain_sample. */
+
+size_t variant_count(void);
+const char *variant_name(size_t index);
+npksd_options variant_options(size_t index);
+
+/* ======== running and comparing ======== */
+
+npksd_status finish(npksd_tester *tester);  /* step until it is no longer NPKSD_MORE */
+int same_result(const npksd_result *a, const npksd_result *b); /* bit for bit, padding aside */
+
+enum { UNTOUCHED = 0xA5 };
+int untouched(const void *memory, size_t bytes); /* every byte still has that value */
+
+#endif /* NPKSD_TESTS_SUPPORT_H */
