@@ -429,16 +429,15 @@ static int npksdi_finite(const npksd_real *values, size_t count)
 }
 
 /* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at Chebyshev
-   nodes. Rounding goes through an integer: the usual trick of adding 2^52 is undone by -ffast-math.
-   Below NPKSDI_EXP_LOW the result is 0. */
-NPKSDI_INLINE npksd_real npksdi_exp(npksd_real x)
+   nodes. k is found by truncating a positive number to an integer: the usual trick of adding 2^52 is
+   undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a select, so that the
+   loop around it becomes vector code. */
+NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
-    npksd_real y = x < NPKSDI_EXP_LOW ? NPKSDI_EXP_LOW : (x > -NPKSDI_EXP_LOW ? -NPKSDI_EXP_LOW : x);
-    npksd_real scaled = y * NPKSDI_C(1.4426950408889634);
-    int k = (int)(scaled + (scaled < 0 ? NPKSDI_C(-0.5) : NPKSDI_C(0.5)));
-    npksd_real kr = (npksd_real)k, p;
+    int biased = (int)(y * NPKSDI_C(1.4426950408889634) + (NPKSDI_BIAS + NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)(biased - NPKSDI_BIAS), p;
     npksdi_pun power;
-    power.bits = (npksdi_bits)(uint32_t)(k + NPKSDI_BIAS) << NPKSDI_MANTISSA;
+    power.bits = (npksdi_bits)(uint32_t)biased << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
     p = 0.0013941108434f;
@@ -463,8 +462,10 @@ NPKSDI_INLINE npksd_real npksdi_exp(npksd_real x)
     p = p * r + 1.0;
     p = p * r + 1.0;
 #endif
-    return x < NPKSDI_EXP_LOW ? 0 : p * power.value;
+    return p * power.value;
 }
+
+static npksd_real npksdi_exp(npksd_real x) { return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x)); }
 
 /* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
@@ -549,8 +550,11 @@ static npksd_real npksdi_sqrt(npksd_real x)
 }
 #endif
 
-#ifndef NPKSD_EXP
+#ifdef NPKSD_EXP
+#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
+#else
 #define NPKSD_EXP(x) npksdi_exp(x)
+#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
 #endif
 #ifndef NPKSD_LOG
 #define NPKSD_LOG(x) npksdi_log(x)
@@ -577,41 +581,33 @@ static npksd_real npksdi_sqrt(npksd_real x)
 enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_HELD_OUT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET,
        NPKSDI_FREQUENCIES, NPKSDI_KEPT_NOISE, NPKSDI_SPLIT, NPKSDI_PERMUTATION, NPKSDI_SIGNS };
 
-NPKSDI_INLINE uint64_t npksdi_rotate(uint64_t x, int by) { return (x << by) | (x >> (64 - by)); }
-
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks at once, side by side, fill the eight words of the state. */
+   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor busy. */
+#define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
+#define NPKSDI_ROUND(by)                                                                           \
+    (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
+#define NPKSDI_INJECT(x, y)                                                                        \
+    (a0 += (x), a1 += (x), a2 += (x), a3 += (x), b0 += (y), b1 += (y), b2 += (y), b3 += (y))
+
 static void npksdi_rng_fill(npksd_rng_state *state)
 {
-    static const int rotation[8] = {16, 42, 12, 31, 16, 32, 24, 21};
-    uint64_t key[3];
-    key[0] = state->seed_;
-    key[1] = state->stream_;
-    key[2] = UINT64_C(0x1BD11BDAA9FC1A22) ^ key[0] ^ key[1];
-    uint64_t a[4], b[4];
-    for (size_t i = 0; i < 4; i++) {
-        a[i] = state->index_ / 2 + i + key[0];
-        b[i] = key[1];
-    }
-    for (size_t round = 0; round < 13; round++) {
-        int by = rotation[round % 8];
-        for (size_t i = 0; i < 4; i++) {
-            a[i] += b[i];
-            b[i] = npksdi_rotate(b[i], by) ^ a[i];
-        }
-        if (round % 4 == 3) {
-            uint64_t injection = round / 4 + 1;
-            for (size_t i = 0; i < 4; i++) {
-                a[i] += key[injection % 3];
-                b[i] += key[(injection + 1) % 3] + injection;
-            }
-        }
-    }
-    for (size_t i = 0; i < 4; i++) {
-        state->words_[2 * i] = a[i];
-        state->words_[2 * i + 1] = b[i];
-    }
+    uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
+    uint64_t block = state->index_ / 2 + k0;
+    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1, b3 = k1;
+    NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
+    NPKSDI_INJECT(k1, k2 + 1);
+    NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
+    NPKSDI_INJECT(k2, k0 + 2);
+    NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
+    NPKSDI_INJECT(k0, k1 + 3);
+    NPKSDI_ROUND(16);
+    uint64_t *words = state->words_;
+    words[0] = a0, words[1] = b0, words[2] = a1, words[3] = b1;
+    words[4] = a2, words[5] = b2, words[6] = a3, words[7] = b3;
 }
+#undef NPKSDI_INJECT
+#undef NPKSDI_ROUND
+#undef NPKSDI_MIX
 
 static uint64_t npksdi_rng_next(void *user_data)
 {
@@ -910,7 +906,8 @@ typedef struct npksdi_kernels {
     int squarings_[NPKSD_SCALES_MAX + 1];
 } npksdi_kernels;
 
-enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_MEDIAN_ROWS = 128 };
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_MEDIAN_ROWS = 128,
+       NPKSDI_MEDIAN_PANELS = 5 };
 #define NPKSDI_CONSTANT (-1) /* family of a coordinate that never changes: s = -x */
 
 typedef struct npksdi_component {
@@ -1095,7 +1092,13 @@ static void npksdi_add_noise(const npksd_tester *t, npksdi_scratch *w, npksd_rea
             rows[a * t->m_ + j] += t->options_.smooth * scale[j] * npksd_normal(&w->rng_);
 }
 
-/* z = (x - centre) / scale, clamped; up to NPKSDI_T rows become one panel, missing rows are 0.
+/* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite. */
+NPKSDI_INLINE npksd_real npksdi_standard(npksd_real x, npksd_real centre, npksd_real scale)
+{
+    return npksdi_clamp(2 * ((x * NPKSDI_C(0.5) - centre * NPKSDI_C(0.5)) / scale), NPKSDI_CLAMP);
+}
+
+/* Up to NPKSDI_T rows become one scaled panel, missing rows are 0.
    The panel is preceded by a row of ones, so that (1, z) is a feature vector as it stands. */
 static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, size_t count,
                                npksd_real *z)
@@ -1107,9 +1110,8 @@ static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, si
     z += NPKSDI_T;
     for (size_t j = 0; j < m; j++) {
         npksd_real c = centre[j], s = scale[j];
-        for (size_t l = 0; l < count; l++) /* halves: the difference of 1e308 and -1e308 is finite */
-            z[j * NPKSDI_T + l] = npksdi_clamp(
-                2 * ((rows[l * m + j] * NPKSDI_C(0.5) - c * NPKSDI_C(0.5)) / s), NPKSDI_CLAMP);
+        for (size_t l = 0; l < count; l++)
+            z[j * NPKSDI_T + l] = npksdi_standard(rows[l * m + j], c, s);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[j * NPKSDI_T + l] = 0;
     }
@@ -1229,8 +1231,7 @@ static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
     npksd_real c = NPKSDI_MODEL(t, centre)[j], s = NPKSDI_MODEL(t, scale)[j];
     size_t count = t->kept_rows_, cut = count / 100;
     for (size_t a = 0; a < count; a++)
-        sorted[a] = npksdi_clamp(
-            2 * ((kept[a * t->m_ + j] * NPKSDI_C(0.5) - c * NPKSDI_C(0.5)) / s), NPKSDI_CLAMP);
+        sorted[a] = npksdi_standard(kept[a * t->m_ + j], c, s);
     npksdi_sort(sorted, count);
     NPKSDI_MODEL(t, x_low)[j] = sorted[0];
     NPKSDI_MODEL(t, x_high)[j] = sorted[count - 1];
@@ -1433,7 +1434,9 @@ static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d, con
             r[l] += e * e;
         }
     for (size_t l = 0; l < NPKSDI_T; l++)
-        out[l] = NPKSD_EXP(-r[l] * half_inverse);
+        r[l] = npksdi_max(NPKSDI_EXP_LOW, -r[l] * half_inverse);
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] = NPKSDI_EXP_INSIDE(r[l]);
 }
 
 /* 1/(2 h^2) of the bumps: h^2 = (1 + d)/4, and m/2 for bumps in R^m. */
@@ -2120,7 +2123,9 @@ static void npksdi_kernel_tile(const npksd_tester *t, const npksdi_kernels *kern
     }
     npksd_real rate = NPKSDI_C(-0.5) * inverse;
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        k0[i] = NPKSD_EXP(rate * r[i]);
+        k0[i] = npksdi_max(NPKSDI_EXP_LOW, rate * r[i]);
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        k0[i] = NPKSDI_EXP_INSIDE(k0[i]);
     if (mask != NULL)
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             k0[i] *= mask[i];
@@ -2910,7 +2915,7 @@ typedef struct npksdi_measure {
     const npksd_real *back_;                    /* NULL, or x is multiplied by it again */
     npksd_real unit_;
     size_t count_, m_;
-    npksd_real *panels_; /* two */
+    npksd_real *panels_; /* NPKSDI_MEDIAN_PANELS */
     npksd_real *buffer_; /* npksdi_median_buffer(count) */
 } npksdi_measure;
 
@@ -2920,20 +2925,22 @@ static size_t npksdi_median_buffer(size_t count)
     return rows * (rows - (rows > 0)) / 2 + 1;
 }
 
+NPKSDI_INLINE npksd_real npksdi_measure_value(const npksdi_measure *s, size_t row, size_t j)
+{
+    npksd_real x = s->rows_[row * s->m_ + j];
+    if (s->scale_ != NULL)
+        x = npksdi_standard(x, s->centre_[j], s->scale_[j]);
+    else
+        x *= s->unit_;
+    return s->back_ != NULL ? npksdi_clamp(x * s->back_[j], NPKSDI_UNSCALED_CLAMP) : x;
+}
+
 static void npksdi_measure_panel(const npksdi_measure *s, size_t panel, npksd_real *out)
 {
     size_t first = panel * NPKSDI_T;
     for (size_t j = 0; j < s->m_; j++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real x = first + l < s->count_ ? s->rows_[(first + l) * s->m_ + j] : 0;
-            if (s->scale_ != NULL)
-                x = npksdi_clamp(2 * ((x * NPKSDI_C(0.5) - s->centre_[j] * NPKSDI_C(0.5)) / s->scale_[j]),
-                                 NPKSDI_CLAMP);
-            else
-                x *= s->unit_;
-            out[j * NPKSDI_T + l] = s->back_ != NULL
-                                        ? npksdi_clamp(x * s->back_[j], NPKSDI_UNSCALED_CLAMP) : x;
-        }
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            out[j * NPKSDI_T + l] = first + l < s->count_ ? npksdi_measure_value(s, first + l, j) : 0;
 }
 
 /* Squared distances by differences, so that equal rows have distance 0 exactly. */
@@ -2968,51 +2975,58 @@ static void npksdi_median_begin(npksdi_median *state, size_t count)
     state->pass_ = state->pairs_ > 0 ? NPKSDI_PASS_SAMPLE : NPKSDI_PASS_DONE;
 }
 
-/* Pass 0: all pairs among evenly spaced rows, for a first bracket. */
+/* Pass 0: all pairs among evenly spaced rows, for a first bracket. One row with those before it. */
 static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, size_t row)
 {
     size_t rows = npksdi_min_size(s->count_, NPKSDI_MEDIAN_ROWS);
     size_t b = npksdi_row_of_set(s->count_, rows, row);
-    npksd_real *one = s->panels_, *other = s->panels_ + s->m_ * NPKSDI_T;
-    npksdi_measure_panel(s, b / NPKSDI_T, one);
-    size_t loaded = SIZE_MAX;
     for (size_t k = 0; k < row; k++) {
         size_t a = npksdi_row_of_set(s->count_, rows, k);
-        npksd_real out[NPKSDI_T];
-        if (a / NPKSDI_T != loaded)
-            npksdi_measure_panel(s, loaded = a / NPKSDI_T, other);
-        npksdi_measure_row(other + a % NPKSDI_T, one, s->m_, out);
-        s->buffer_[state->taken_++] = out[b % NPKSDI_T];
+        npksd_real sum = 0;
+        for (size_t j = 0; j < s->m_; j++) {
+            npksd_real e = npksdi_measure_value(s, a, j) - npksdi_measure_value(s, b, j);
+            sum += e * e;
+        }
+        s->buffer_[state->taken_++] = sum;
     }
 }
 
-/* The later passes: count and collect over one tile of pairs. */
-static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, size_t p, size_t q)
+static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, const npksd_real *values,
+                               size_t count)
 {
-    npksd_real *mine = s->panels_, *theirs = s->panels_ + s->m_ * NPKSDI_T, out[NPKSDI_T];
     size_t capacity = npksdi_median_buffer(s->count_);
-    if (q == 0)
-        npksdi_measure_panel(s, p, mine);
-    npksdi_measure_panel(s, q, theirs);
-    for (size_t l = 0; l < NPKSDI_T && p * NPKSDI_T + l < s->count_; l++) {
-        size_t lanes = p == q ? l : NPKSDI_T;
-        npksdi_measure_row(mine + l, theirs, s->m_, out);
-        for (size_t k = 0; k < lanes; k++) {
-            npksd_real v = out[k];
-            if (state->pass_ == NPKSDI_PASS_MEAN) {
-                state->mean_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
-            } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
-                state->below_ += v <= state->value_;
-                if (v > state->value_)
-                    state->above_ = npksdi_min(state->above_, v);
-            } else if (v < state->low_) {
-                state->below_++;
-            } else if (v <= state->high_) {
-                if (state->inside_++ % state->stride_ == 0 && state->taken_ < capacity)
-                    s->buffer_[state->taken_++] = v;
-            }
+    for (size_t k = 0; k < count; k++) {
+        npksd_real v = values[k];
+        if (state->pass_ == NPKSDI_PASS_MEAN) {
+            state->mean_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
+        } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
+            state->below_ += v <= state->value_;
+            if (v > state->value_)
+                state->above_ = npksdi_min(state->above_, v);
+        } else if (v < state->low_) {
+            state->below_++;
+        } else if (v <= state->high_) {
+            if (state->inside_++ % state->stride_ == 0 && state->taken_ < capacity)
+                s->buffer_[state->taken_++] = v;
         }
     }
+}
+
+/* The later passes: look at the pairs of panel q with a few panels from p on, so that each is scaled
+   once for several. */
+static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, size_t p, size_t q)
+{
+    size_t panel = s->m_ * NPKSDI_T, all = npksdi_ceil_div(s->count_, NPKSDI_T);
+    size_t end = npksdi_min_size(p + NPKSDI_MEDIAN_PANELS - 1, all);
+    npksd_real *theirs = s->panels_ + (NPKSDI_MEDIAN_PANELS - 1) * panel, out[NPKSDI_T];
+    for (size_t k = p; k < end && q == 0; k++)
+        npksdi_measure_panel(s, k, s->panels_ + (k - p) * panel);
+    npksdi_measure_panel(s, q, theirs);
+    for (size_t k = npksdi_max_size(p, q); k < end; k++)
+        for (size_t l = 0; l < NPKSDI_T && k * NPKSDI_T + l < s->count_; l++) {
+            npksdi_measure_row(s->panels_ + (k - p) * panel + l, theirs, s->m_, out);
+            npksdi_median_look(state, s, out, k == q ? l : NPKSDI_T);
+        }
 }
 
 static void npksdi_median_finish(npksdi_median *state, npksd_real lower, npksd_real upper)
@@ -3096,10 +3110,12 @@ static int npksdi_median_item(npksdi_median *state, const npksdi_measure *s)
             npksdi_median_turn(state, s);
         return 1;
     }
-    npksdi_median_tile(state, s, state->p_, state->q_);
-    if (state->q_++ == state->p_) {
+    size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), block = NPKSDI_MEDIAN_PANELS - 1;
+    npksdi_median_tile(state, s, state->p_, state->q_++);
+    if (state->q_ == npksdi_min_size(state->p_ + block, panels)) {
         state->q_ = 0;
-        if (++state->p_ == npksdi_ceil_div(s->count_, NPKSDI_T))
+        state->p_ += block;
+        if (state->p_ >= panels)
             npksdi_median_turn(state, s);
     }
     return 1;
@@ -3513,7 +3529,7 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     at->family_choice_ = npksdi_room(s, m, sizeof(uint32_t));
     at->tied_ = npksdi_room(s, m, sizeof(uint32_t));
     at->column_ = npksdi_room(s, npksdi_max_size(m, t->kept_rows_), real);
-    at->median_panels_ = npksdi_room(s, 2 * NPKSDI_T * m, real);
+    at->median_panels_ = npksdi_room(s, NPKSDI_MEDIAN_PANELS * NPKSDI_T * m, real);
     at->median_buffer_ = npksdi_room(s, npksdi_median_buffer(t->kept_rows_), real);
     size_t triangle = npksdi_times(s, n, n + 1) / 2;
     at->matrix_ = npksdi_room(s, wild ? npksdi_times(s, triangle, t->kernels_.count_ + 1) : 0, real);
@@ -4062,7 +4078,7 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         if (t->item_[0]++ == 0)
             npksdi_median_begin(&t->median_, t->kept_rows_);
         *cost = t->kept_rows_ <= NPKSDI_MEDIAN_ROWS ? t->kept_rows_ * t->m_ * 3
-                                                    : NPKSDI_T * NPKSDI_T * 3 * (t->m_ + 4);
+                                                    : 3 * NPKSDI_T * NPKSDI_T * 3 * (t->m_ + 4);
         *more = npksdi_median_item(&t->median_, &measure);
         if (!*more)
             npksdi_set_bandwidth(t, t->median_.result_ > 0 ? t->median_.result_ : 1);
@@ -4797,7 +4813,7 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
         (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL) ||
         count > SIZE_MAX / sizeof(npksd_real) / m)
         return NPKSD_ERROR_ARGUMENT;
-    size_t panels = npksdi_room(&sizer, npksdi_times(&sizer, m, 2 * NPKSDI_T), sizeof(npksd_real));
+    size_t panels = npksdi_room(&sizer, npksdi_times(&sizer, m, NPKSDI_MEDIAN_PANELS * NPKSDI_T), sizeof(npksd_real));
     size_t buffer = npksdi_room(&sizer, npksdi_median_buffer(count), sizeof(npksd_real));
     if (sizer.bad_)
         return NPKSD_ERROR_MEMORY;
