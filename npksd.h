@@ -69,6 +69,7 @@
 #define npksd_default_options NPKSDI_NAME(default_options)
 #define npksd_options_problem NPKSDI_NAME(options_problem)
 #define npksd_samples_minimum NPKSDI_NAME(samples_minimum)
+#define npksd_samples_problem NPKSDI_NAME(samples_problem)
 #define npksd_test NPKSDI_NAME(test)
 #define npksd_test_samples NPKSDI_NAME(test_samples)
 #define npksd_test_samples_diagnose NPKSDI_NAME(test_samples_diagnose)
@@ -82,7 +83,14 @@
 #define npksd_tester_check NPKSDI_NAME(tester_check)
 #define npksd_tester_null NPKSDI_NAME(tester_null)
 #define npksd_tester_scores NPKSDI_NAME(tester_scores)
+#define npksd_tester_save NPKSDI_NAME(tester_save)
+#define npksd_tester_load NPKSDI_NAME(tester_load)
 #define npksd_tester_destroy NPKSDI_NAME(tester_destroy)
+#define npksd_tester_prepare NPKSDI_NAME(tester_prepare)
+#define npksd_tester_scratch_size NPKSDI_NAME(tester_scratch_size)
+#define npksd_tester_width NPKSDI_NAME(tester_width)
+#define npksd_tester_replicates NPKSDI_NAME(tester_replicates)
+#define npksd_tester_merge NPKSDI_NAME(tester_merge)
 #define npksd_median_distance NPKSDI_NAME(median_distance)
 #define npksd_statistic NPKSDI_NAME(statistic)
 #endif
@@ -232,6 +240,20 @@ typedef struct npksd_diagnosis {
 } npksd_diagnosis;
 /* Valid when nothing differs at all. A changed dependence lights up every coordinate that takes part in it. */
 
+typedef struct npksd_self_check_result {
+    size_t runs, rejected;  /* tests, and rejections at alpha */
+    npksd_real mean_p;      /* about 1/2; more for discrete data */
+    npksd_real distance;    /* Kolmogorov distance of the p-values from uniform */
+    npksd_real uniform_p;   /* p-value of that distance */
+    int repeatable;         /* 0: the same stream gave other rows: hidden state, rand(), a clock */
+    int suspicious;         /* not repeatable, or uniform_p < 0.01 */
+} npksd_self_check_result;
+
+typedef struct npksd_power_result {
+    size_t runs, rejected;
+    npksd_real power, low, high; /* rejected / runs, and a 95 % interval */
+} npksd_power_result;
+
 typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution for data sets of n rows */
 
 /* ======== tier 1: one call ======== */
@@ -239,6 +261,36 @@ typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution f
 NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m, npksd_sample_fn sample_fn,
                                   void *user_data, const npksd_options *options, npksd_result *result);
 /* Could observed (n rows of m numbers, row-major) have come from sample_fn? options NULL = defaults. */
+
+NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n, const npksd_real *synthetic,
+                                          size_t rows, size_t m, const npksd_options *options,
+                                          npksd_result *result);
+/* The same question when the synthetic rows are all there is: part of them fits the scores (at most
+   fit_rows), the rest is permuted with the observed rows. Exact if all rows (or blocks) are exchangeable
+   under "same source". At least npksd_samples_minimum(n) rows. Not with features, resample_redraw,
+   stop_after, wild bootstrap. */
+
+NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
+                                                   const npksd_real *synthetic, size_t rows, size_t m,
+                                                   const npksd_options *options, npksd_result *result,
+                                                   npksd_diagnosis *diagnosis, npksd_real *null_values);
+/* The same with reasons; diagnosis, or any array in it, may be NULL, and so may null_values (replicates). */
+
+NPKSD_API size_t npksd_samples_minimum(size_t n);
+NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows, size_t m);
+/* npksd_options_problem for npksd_test_samples. */
+
+NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
+                                        const npksd_options *options, size_t runs,
+                                        npksd_self_check_result *result);
+/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on data that
+   the generator drew itself: the p-values must look uniform, and equal streams must give equal rows. */
+
+NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
+                                   npksd_sample_fn alternative_fn, void *alternative_user_data,
+                                   const npksd_options *options, size_t runs, npksd_power_result *result);
+/* How often would n rows from alternative_fn be rejected? Plan your recording with it. One fit, then
+   `runs` checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
 
@@ -273,8 +325,44 @@ NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_rea
                                            npksd_real *scores);
 /* The fitted scores at any rows (count x m), in the units of the rows. NPKSD_ERROR_STATE before the fit. */
 
+NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
+                                         size_t *size);
+/* The finished tester as bytes, the same on every machine; buffer NULL: only the size. NPKSD_ERROR_STATE
+   before the last step, and for testers with score or summary callbacks. */
+
+NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
+                                         const npksd_allocator *allocator);
+/* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc); it draws no
+   replicates. Bytes that were cut, altered or made by the other precision: NPKSD_ERROR_FORMAT. */
+
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 /* Gives the memory of create back; does nothing for init or NULL. */
+
+/* ======== tier 3: your own threads or ranks ======== */
+
+typedef struct npksd_worker {
+    npksd_rng rng;         /* zero: the tester's own */
+    void *user_data;       /* for sample_fn; NULL: the tester's own */
+    void *scratch;         /* NULL: the tester's own, then one thread only */
+    size_t scratch_bytes;  /* at least npksd_tester_scratch_size */
+} npksd_worker;
+
+NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
+/* All but the replicates. */
+
+NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
+NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
+/* Bytes of a worker's scratch (any alignment), and numbers of a replicate: 1, or 1 + m with diagnose. */
+
+NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker, size_t first,
+                                               size_t count, npksd_real *out);
+/* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a prepared
+   tester, each with a worker of its own; the numbers do not depend on the split. */
+
+NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
+                                          const npksd_real *values);
+/* Give replicates to the tester, in any order; twice is harmless. When all are there the tester is
+   finished; otherwise step fills what is missing. */
 
 /* ======== random numbers, options, text ======== */
 
@@ -579,7 +667,8 @@ static npksd_real npksdi_sqrt(npksd_real x)
 /* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
 enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_HELD_OUT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET,
-       NPKSDI_FREQUENCIES, NPKSDI_KEPT_NOISE, NPKSDI_SPLIT, NPKSDI_PERMUTATION, NPKSDI_SIGNS };
+       NPKSDI_FREQUENCIES, NPKSDI_KEPT_NOISE, NPKSDI_SPLIT, NPKSDI_PERMUTATION, NPKSDI_SIGNS,
+       NPKSDI_TRIAL };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
    (block, 0). Four blocks side by side fill the eight words of the state and keep the processor busy. */
@@ -934,7 +1023,7 @@ enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_ME
 typedef struct npksdi_median {
     int pass_;
     size_t p_, q_;
-    npksd_real low_, high_, value_, above_, mean_;
+    npksd_real low_, high_, least_, most_, value_, above_, mean_;
     uint64_t pairs_, target_, below_, inside_, stride_;
     size_t taken_;
     npksd_real result_;
@@ -949,7 +1038,7 @@ typedef struct npksdi_map {
     size_t knot_low_, knot_inverse_, theta_, centres_;
     size_t coordinate_mean_, coordinate_sd_;
     size_t sub_, sub_norm_, sub_weight_, frequencies_, sub_cos_, sub_sin_;
-    size_t null_, sorted_, adjusted_;
+    size_t null_, filled_, sorted_, adjusted_;
     /* the fit alone */
     size_t kept_, sums_, block_, summary_stats_, factor_, solution_, gradient_;
     size_t best_loss_, family_loss_, best_choice_, family_choice_, column_, tied_;
@@ -962,7 +1051,7 @@ typedef struct npksdi_map {
 typedef struct npksdi_scratch_map {
     size_t rows_, x_, s_, p_, xt_, norm_, cross_, spread_, own_;
     size_t z_, t_, totals_, scores_, phi_, slope_, turned_, work_, callback_;
-    size_t weights_, picks_, tile_, sums_, moment_, values_, mask_;
+    size_t weights_, picks_, tile_, sums_, moment_, values_, mask_, pairs_;
     size_t raw_s_, rho_, coordinate_;
     size_t reals_;
 } npksdi_scratch_map;
@@ -985,7 +1074,9 @@ struct npksd_tester {
     void *memory_;                   /* of create; NULL after init */
     size_t memory_bytes_, bytes_;
 
-    size_t n_, m_, panels_;
+    size_t n_, m_, panels_;          /* rows of an evaluation: a data set, or a pool of permutable rows */
+    size_t size_;                    /* rows of a data set */
+    size_t set_rows_;                /* rows of a generator call during the fit */
     int summary_;
     size_t d_;                       /* numbers in t */
     size_t kept_rows_, keep_sets_, fit_sets_, held_rows_, held_sets_, sub_rows_, sub_panels_;
@@ -1018,6 +1109,7 @@ struct npksd_tester {
     size_t sets_seen_;
     int all_alike_, rows_alike_;
     int drawn_, wild_done_;
+    size_t observed_index_;          /* stream of the observed rows' noise: 0, but for planning */
 };
 
 NPKSDI_INLINE npksd_real *npksdi_reals(const npksd_tester *t, size_t offset)
@@ -1071,14 +1163,14 @@ static size_t npksdi_room(npksdi_sizer *sizer, size_t count, size_t size)
 /* ======== >>rows: from the caller's rows to panels ======== */
 
 /* Draw one whole data set into the scratch. Non-zero from the generator, NaN and infinity end here. */
-static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, uint64_t stream)
+static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, size_t count, uint64_t stream)
 {
     npksd_real *rows = NPKSDI_IN(t, w, rows);
     if (w->rng_.seek_fn != NULL)
         w->rng_.seek_fn(stream, w->rng_.user_data);
-    if (t->sample_fn_(rows, t->n_, t->m_, &w->rng_, w->user_data_) != 0)
+    if (t->sample_fn_(rows, count, t->m_, &w->rng_, w->user_data_) != 0)
         return NPKSD_ERROR_GENERATOR;
-    return npksdi_finite(rows, t->n_ * t->m_) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
+    return npksdi_finite(rows, count * t->m_) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
 }
 
 /* smooth > 0: add N(0, smooth^2) in scaled units. The same for fit rows, replicates and observed rows. */
@@ -1119,11 +1211,11 @@ static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, si
 
 /* A generator that ignores its rng draws the same data set for ever. Its hash is compared with the
    first one's; rows that are all equal are a legal constant. Judged at 16 data sets, or at the end. */
-static void npksdi_watch(npksd_tester *t, const npksd_real *rows)
+static void npksdi_watch(npksd_tester *t, const npksd_real *rows, size_t count)
 {
     uint64_t hash = 0;
     int rows_alike = 1;
-    for (size_t i = 0; i < t->n_ * t->m_; i++) {
+    for (size_t i = 0; i < count * t->m_; i++) {
         npksdi_pun pun;
         pun.value = rows[i];
         hash = (hash ^ (uint64_t)pun.bits) * UINT64_C(0x9E3779B97F4A7C15);
@@ -1223,6 +1315,8 @@ static int npksdi_is_constant(const npksd_tester *t, size_t j)
     return !(NPKSDI_MODEL(t, box_high)[j] > NPKSDI_MODEL(t, box_low)[j]);
 }
 
+#define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
+
 /* Ranges of z after noise, which POLY needs for its tails and SPLINE for its knots: between the 1 %
    and the 99 % point of the kept rows. */
 static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
@@ -1241,7 +1335,7 @@ static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
         high = sorted[count - 1];
     }
     NPKSDI_MODEL(t, knot_low)[j] = low;
-    NPKSDI_MODEL(t, knot_inverse)[j] = high > low ? 1 / (high - low) : 0; /* of the whole range */
+    NPKSDI_MODEL(t, knot_inverse)[j] = 1 / npksdi_max(high - low, NPKSDI_KNOTS_LEAST);
 }
 
 /* ======== >>scores: conditional scores, learnt in closed form ======== */
@@ -3006,6 +3100,8 @@ static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, co
         } else if (v < state->low_) {
             state->below_++;
         } else if (v <= state->high_) {
+            state->least_ = npksdi_min(state->least_, v);
+            state->most_ = npksdi_max(state->most_, v);
             if (state->inside_++ % state->stride_ == 0 && state->taken_ < capacity)
                 s->buffer_[state->taken_++] = v;
         }
@@ -3071,6 +3167,10 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
         return;
     }
     npksdi_sort(s->buffer_, state->taken_);
+    if (state->pass_ == NPKSDI_PASS_NARROW && target >= below && target < below + inside) {
+        state->low_ = state->least_; /* ends that are values: equal values cannot hold us up */
+        state->high_ = state->most_;
+    }
     if (state->pass_ == NPKSDI_PASS_SAMPLE) {
         inside = state->pairs_;
         state->pass_ = NPKSDI_PASS_NARROW;
@@ -3091,10 +3191,14 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
     } else if ((state->stride_ == 1 && inside <= capacity) || !(state->low_ < state->high_)) {
         state->value_ = state->low_ < state->high_ ? s->buffer_[target - below] : state->low_;
         state->pass_ = NPKSDI_PASS_ABOVE;
+    } else if (inside / state->stride_ >= capacity) {
+        state->stride_ = inside / capacity + 1; /* ties: more than expected, and the buffer is full */
     } else {
         npksdi_median_narrow(state, s, (size_t)((target - below) / state->stride_), inside);
     }
     state->below_ = state->inside_ = 0;
+    state->least_ = NPKSDI_HUGE;
+    state->most_ = 0;
     state->taken_ = 0;
     state->p_ = state->q_ = 0;
 }
@@ -3399,7 +3503,7 @@ static size_t npksdi_list_components(const npksd_tester *t, npksdi_component *li
             continue;
         int either = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
         for (int u = 0; u < 2; u++) {
-            if (u == 1 ? !either || o->statistic == NPKSD_STATISTIC_V || t->n_ == 1
+            if (u == 1 ? !either || o->statistic == NPKSD_STATISTIC_V || t->size_ == 1
                        : either && o->statistic == NPKSD_STATISTIC_U)
                 continue;
             size_t each = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MIRROR ? scales : 1;
@@ -3414,6 +3518,12 @@ static size_t npksdi_list_components(const npksd_tester *t, npksdi_component *li
         }
     }
     return count;
+}
+
+/* Must the base bandwidth be evaluated for every data set? Permutations get no second look. */
+static int npksdi_needs_base(const npksd_tester *t)
+{
+    return (t->options_.components & NPKSD_COMPONENT_MMD) || t->options_.diagnose || t->n_ > t->size_;
 }
 
 /* Room in the scratch, in reals. */
@@ -3459,6 +3569,7 @@ static void npksdi_plan_scratch(npksd_tester *t, npksdi_sizer *s)
                                     NPKSDI_T);
     in->values_ = npksdi_reals_room(s, npksdi_max_size(padded, t->component_count_), 1);
     in->mask_ = npksdi_reals_room(s, NPKSDI_TILE, 1);
+    in->pairs_ = npksdi_reals_room(s, t->n_ > t->size_ ? 2 * kernels + 2 : 0, NPKSDI_TILE);
     in->raw_s_ = npksdi_reals_room(s, diagnose ? padded : 0, m);
     in->rho_ = npksdi_reals_room(s, diagnose ? padded : 0, 2);
     in->coordinate_ = npksdi_reals_room(s, diagnose ? 3 * m : 0, NPKSDI_T);
@@ -3501,6 +3612,7 @@ static void npksdi_plan_model(npksd_tester *t, npksdi_sizer *s)
     at->sub_cos_ = npksdi_room(s, F, real);
     at->sub_sin_ = npksdi_room(s, F, real);
     at->null_ = npksdi_room(s, npksdi_times(s, t->options_.replicates, t->width_), real);
+    at->filled_ = npksdi_room(s, t->options_.replicates, 1); /* bytes: is that replicate there? */
     at->sorted_ = npksdi_room(s, t->options_.replicates, real);
     at->adjusted_ = npksdi_room(s, t->options_.diagnose ? t->options_.replicates : 0, real);
 }
@@ -3536,10 +3648,19 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     at->signs_ = npksdi_room(s, wild ? n : 0, real);
 }
 
+/* Where the rows of the fit come from. */
+typedef struct npksdi_source {
+    int rows_;        /* nowhere (explicit score, wild bootstrap), a generator, given rows, a blob */
+    size_t pool_;     /* given rows: how many are permuted, */
+    size_t held_out_; /* and how many are held out for AUTO; options.fit_rows are the others */
+} npksdi_source;
+enum { NPKSDI_NO_ROWS, NPKSDI_GENERATED_ROWS, NPKSDI_GIVEN_ROWS, NPKSDI_LOADED };
+
 /* From options (valid) to sizes and offsets. Returns the bytes needed, 0 when they do not fit a size_t. */
 static size_t npksdi_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
-                          int has_generator)
+                          npksdi_source source)
 {
+    int given = source.rows_ == NPKSDI_GIVEN_ROWS;
     npksd_options *o = &t->options_;
     NPKSD_MEMSET(t, 0, sizeof *t);
     *o = *options;
@@ -3553,15 +3674,17 @@ static size_t npksdi_plan(npksd_tester *t, size_t n, size_t m, const npksd_optio
             t->scales_[3] = NPKSDI_C(0.125);
         }
     o->scales = NULL; /* the copy is t->scales_ */
-    t->n_ = n;
+    t->n_ = given ? source.pool_ : n;
     t->m_ = m;
-    t->panels_ = npksdi_ceil_div(n, NPKSDI_T);
+    t->size_ = n;
+    t->set_rows_ = given ? 1 : n;
+    t->panels_ = npksdi_ceil_div(t->n_, NPKSDI_T);
     t->summary_ = m == 1 ? NPKSD_SUMMARY_NONE : o->summary;
     t->d_ = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : npksdi_summary_dim(o, m);
-    t->kept_rows_ = has_generator ? npksdi_kept_rows(o, m) : n;
-    t->fit_sets_ = npksdi_ceil_div(o->fit_rows, n);
-    t->held_rows_ = npksdi_max_size(1, o->fit_rows / 4);
-    t->held_sets_ = npksdi_ceil_div(t->held_rows_, n);
+    t->kept_rows_ = source.rows_ == NPKSDI_NO_ROWS ? n : npksdi_kept_rows(o, m);
+    t->fit_sets_ = npksdi_ceil_div(o->fit_rows, t->set_rows_);
+    t->held_rows_ = given ? source.held_out_ : npksdi_max_size(1, o->fit_rows / 4);
+    t->held_sets_ = npksdi_ceil_div(t->held_rows_, t->set_rows_);
     if (o->components & NPKSD_COMPONENT_MMD) {
         t->sub_rows_ = npksdi_min_size(t->kept_rows_, npksdi_min_size(2 * n, 1000));
         t->sub_panels_ = npksdi_ceil_div(t->sub_rows_, NPKSDI_T);
@@ -3569,7 +3692,7 @@ static size_t npksdi_plan(npksd_tester *t, size_t n, size_t m, const npksd_optio
     npksdi_plan_families(t);
     int bands = (o->components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR)) != 0;
     npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
-                       (o->components & NPKSD_COMPONENT_MMD) || o->diagnose, 1);
+                       npksdi_needs_base(t), 1);
     t->component_count_ = npksdi_list_components(t, NULL);
     t->pilot_needed_ = !npksdi_single(o, n) || o->diagnose;
     t->width_ = o->diagnose ? 1 + m : 1;
@@ -3581,7 +3704,8 @@ static size_t npksdi_plan(npksd_tester *t, size_t n, size_t m, const npksd_optio
     sizer.bytes_ = 0;
     npksdi_room(&sizer, 1, sizeof *t);
     npksdi_plan_model(t, &sizer);
-    npksdi_plan_fit(t, &sizer);
+    if (source.rows_ != NPKSDI_LOADED)
+        npksdi_plan_fit(t, &sizer);
     t->at_.scratch_ = npksdi_room(&sizer, scratch, 1);
     t->bytes_ = sizer.bytes_;
     return sizer.bad_ ? 0 : sizer.bytes_;
@@ -3747,26 +3871,26 @@ static size_t npksdi_stage_units(const npksd_tester *t, int stage)
 
 /* ---- what the stages do ---- */
 
-static npksd_status npksdi_draw_watched(npksd_tester *t, uint64_t stream)
+static npksd_status npksdi_draw_watched(npksd_tester *t, size_t count, uint64_t stream)
 {
     npksdi_scratch *w = npksdi_own_scratch(t);
-    npksd_status status = npksdi_draw(t, w, stream);
+    npksd_status status = npksdi_draw(t, w, count, stream);
     if (status != NPKSD_OK)
         return status;
-    npksdi_watch(t, NPKSDI_IN(t, w, rows));
+    npksdi_watch(t, NPKSDI_IN(t, w, rows), count);
     return npksdi_stuck(t, 16) ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
 }
 
 static npksd_status npksdi_keep_unit(npksd_tester *t)
 {
     size_t m = t->m_, count = npksdi_rows_of_set(t->options_.fit_rows, t->fit_sets_, t->set_);
-    npksd_status status = npksdi_draw_watched(t, NPKSDI_STREAM(NPKSDI_FIT, t->set_));
+    npksd_status status = npksdi_draw_watched(t, t->set_rows_, NPKSDI_STREAM(NPKSDI_FIT, t->set_));
     if (status != NPKSD_OK)
         return status;
     const npksd_real *rows = NPKSDI_IN(t, npksdi_own_scratch(t), rows);
     for (t->row_ = 0; t->row_ < count && t->kept_count_ < t->kept_rows_; t->row_++)
         NPKSD_MEMCPY(NPKSDI_MODEL(t, kept) + m * t->kept_count_++,
-                     rows + m * npksdi_row_of_set(t->n_, count, t->row_), m * sizeof *rows);
+                     rows + m * npksdi_row_of_set(t->set_rows_, count, t->row_), m * sizeof *rows);
     t->set_++;
     return NPKSD_OK;
 }
@@ -3785,7 +3909,7 @@ static void npksdi_scale_item(npksd_tester *t, size_t item, uint64_t *cost)
         npksdi_scale_constants(t, column);
         if (noisy > 0) { /* rows of the last data set that were not kept are still to be added */
             npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, 0));
-            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->set_rows_);
         }
     } else if (item < m + 1 + noisy) {
         *cost = 20 * m;
@@ -3901,7 +4025,7 @@ static void npksdi_set_bandwidth(npksd_tester *t, npksd_real sigma)
     npksd_real one = 1;
     t->bandwidth_ = sigma;
     npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
-                       (o->components & NPKSD_COMPONENT_MMD) || o->diagnose, sigma);
+                       npksdi_needs_base(t), sigma);
     npksdi_set_kernels(&t->base_kernel_, &one, 1, 1, sigma);
 }
 
@@ -3920,7 +4044,7 @@ static const npksd_real *npksdi_source_row(const npksd_tester *t, size_t row)
     }
     size_t count = held ? npksdi_rows_of_set(t->held_rows_, t->held_sets_, set)
                         : npksdi_rows_of_set(t->options_.fit_rows, t->fit_sets_, set);
-    return NPKSDI_IN(t, npksdi_own_scratch(t), rows) + m * npksdi_row_of_set(t->n_, count, row - skip);
+    return NPKSDI_IN(t, npksdi_own_scratch(t), rows) + m * npksdi_row_of_set(t->set_rows_, count, row - skip);
 }
 
 /* Rows that the current job adds, and whether a partial block must go too. */
@@ -4116,20 +4240,32 @@ static npksd_status npksdi_run_job(npksd_tester *t, int *finished)
 
 /* ---- pilot and replicates ---- */
 
-/* The numbers of a finished evaluation: T, or the components while the pilot runs; then v_i. */
-static void npksdi_record(npksd_tester *t, npksdi_scratch *w)
+static unsigned char *npksdi_filled(const npksd_tester *t)
 {
-    npksd_real *values = NPKSDI_IN(t, w, values), *mean = NPKSDI_MODEL(t, component_mean);
-    npksd_real *sd = NPKSDI_MODEL(t, component_sd), *v = NPKSDI_IN(t, w, scores);
+    return (unsigned char *)(uintptr_t)t + t->at_.filled_;
+}
+
+/* Replicates that merge has brought need no work. */
+static void npksdi_skip_filled(npksd_tester *t)
+{
+    while (!t->drawn_ && t->set_ < t->options_.replicates && npksdi_filled(t)[t->set_]) {
+        t->set_++;
+        t->units_done_ += 1 + t->evaluation_units_;
+    }
+}
+
+/* The components of data set number set_, and its v_i, go into the pilot's mean and deviation, or into
+   the null values as T and v_i. */
+static void npksdi_record_values(npksd_tester *t, const npksd_real *values, const npksd_real *v)
+{
+    npksd_real *mean = NPKSDI_MODEL(t, component_mean), *sd = NPKSDI_MODEL(t, component_sd);
     size_t count = t->component_count_, seen = t->set_ + 1;
     unsigned leading;
-    npksdi_components(t, w, values);
-    if (t->options_.diagnose)
-        npksdi_coordinates(t, w, &t->kernels_, v);
     if (t->stage_ == NPKSDI_STAGE_REPLICATES) {
         npksd_real *out = NPKSDI_MODEL(t, null) + t->set_ * t->width_;
         out[0] = npksdi_combine(t, values, &leading);
         NPKSD_MEMCPY(out + 1, v, (t->width_ - 1) * sizeof *v);
+        npksdi_filled(t)[t->set_] = 1;
         return;
     }
     for (size_t l = 0; l < count; l++)
@@ -4145,6 +4281,15 @@ static void npksdi_record(npksd_tester *t, npksdi_scratch *w)
                                                               NPKSDI_MODEL(t, coordinate_sd)[i], seen);
 }
 
+static void npksdi_record(npksd_tester *t, npksdi_scratch *w)
+{
+    npksd_real *values = NPKSDI_IN(t, w, values), *v = NPKSDI_IN(t, w, scores);
+    npksdi_components(t, w, values);
+    if (t->options_.diagnose)
+        npksdi_coordinates(t, w, &t->kernels_, v);
+    npksdi_record_values(t, values, v);
+}
+
 /* A unit of the pilot or the replicates: a generator call, or part of an evaluation. */
 static npksd_status npksdi_set_unit(npksd_tester *t)
 {
@@ -4152,7 +4297,8 @@ static npksd_status npksdi_set_unit(npksd_tester *t)
     npksd_status status = NPKSD_OK;
     int pilot = t->stage_ == NPKSDI_STAGE_PILOT, done = 0;
     if (!t->drawn_) {
-        status = npksdi_draw_watched(t, NPKSDI_STREAM(pilot ? NPKSDI_PILOT : NPKSDI_REPLICATE, t->set_));
+        status = npksdi_draw_watched(t, t->n_,
+                                     NPKSDI_STREAM(pilot ? NPKSDI_PILOT : NPKSDI_REPLICATE, t->set_));
         if (status != NPKSD_OK)
             return status;
         npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
@@ -4221,10 +4367,11 @@ static npksd_status npksdi_do_unit(npksd_tester *t)
                                            held ? t->held_sets_ : t->fit_sets_, t->set_);
         if (!t->drawn_) {
             npksdi_scratch *w = npksdi_own_scratch(t);
-            status = npksdi_draw_watched(t, NPKSDI_STREAM(held ? NPKSDI_HELD_OUT : NPKSDI_FIT, t->set_));
+            status = npksdi_draw_watched(t, t->set_rows_,
+                                         NPKSDI_STREAM(held ? NPKSDI_HELD_OUT : NPKSDI_FIT, t->set_));
             if (status != NPKSD_OK)
                 return status;
-            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+            npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->set_rows_);
             size_t rows = npksdi_source_rows(t, &end);
             npksdi_job_begin(&t->job_, npksdi_blocks(before, before + rows, end) * npksdi_block_cost(t),
                              t->unit_cost_);
@@ -4242,10 +4389,13 @@ static npksd_status npksdi_do_unit(npksd_tester *t)
         break;
     }
     case NPKSDI_STAGE_PILOT:
+        status = npksdi_set_unit(t);
+        finished = t->set_ == t->options_.pilot;
+        break;
     case NPKSDI_STAGE_REPLICATES:
         status = npksdi_set_unit(t);
-        finished = t->set_ ==
-                   (t->stage_ == NPKSDI_STAGE_PILOT ? t->options_.pilot : t->options_.replicates);
+        npksdi_skip_filled(t);
+        finished = t->set_ == t->options_.replicates;
         break;
     default:
         status = npksdi_run_job(t, &finished);
@@ -4279,10 +4429,10 @@ typedef struct npksdi_observed {
     unsigned leading_;
 } npksdi_observed;
 
-static npksd_real npksdi_outside(const npksd_tester *t, const npksd_real *rows)
+static npksd_real npksdi_outside(const npksd_tester *t, const npksd_real *rows, size_t count)
 {
     size_t outside = 0;
-    for (size_t a = 0; a < t->n_; a++) {
+    for (size_t a = 0; a < count; a++) {
         int out = 0;
         for (size_t j = 0; j < t->m_; j++) {
             npksd_real x = rows[a * t->m_ + j];
@@ -4290,7 +4440,7 @@ static npksd_real npksdi_outside(const npksd_tester *t, const npksd_real *rows)
         }
         outside += (size_t)out;
     }
-    return npksdi_share(outside, t->n_);
+    return npksdi_share(outside, count);
 }
 
 /* The base bandwidth may not be among the scales: then the pairs are gone through once more. */
@@ -4307,9 +4457,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *rows, npks
     npksdi_scratch *w = npksdi_own_scratch(t);
     npksd_real *values = NPKSDI_IN(t, w, values);
     npksd_status status;
-    observed->out_of_range_ = npksdi_outside(t, rows);
+    observed->out_of_range_ = npksdi_outside(t, rows, t->n_);
     NPKSD_MEMCPY(NPKSDI_IN(t, w, rows), rows, t->n_ * t->m_ * sizeof *rows);
-    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, 0));
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
     npksdi_begin_evaluation(t, w);
     status = npksdi_evaluate_all(t, w, &t->kernels_, t->options_.diagnose);
@@ -4364,6 +4514,8 @@ static void npksdi_report_coordinates(npksd_tester *t, const npksd_real *v, npks
     const npksd_real *null = NPKSDI_MODEL(t, null), *weights = NPKSDI_IN(t, npksdi_own_scratch(t), weights);
     npksd_real *most = NPKSDI_MODEL(t, adjusted);
     size_t b = t->options_.replicates, m = t->m_;
+    if (!t->options_.diagnose)
+        return;
     for (size_t r = 0; r < b; r++) {
         most[r] = -NPKSDI_HUGE;
         for (size_t i = 0; i < m; i++)
@@ -4540,9 +4692,11 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
     npksd_tester plan;
     if (bytes == NULL || npksdi_admit(n, m, options, 1, &checked) != NPKSD_OK)
         return NPKSD_ERROR_ARGUMENT;
-    size_t with = npksdi_plan(&plan, n, m, &checked, 1), without = with;
+    npksdi_source source = {NPKSDI_GENERATED_ROWS, 0, 0};
+    size_t with = npksdi_plan(&plan, n, m, &checked, source), without = with;
+    source.rows_ = NPKSDI_NO_ROWS;
     if (checked.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
-        without = npksdi_plan(&plan, n, m, &checked, 0);
+        without = npksdi_plan(&plan, n, m, &checked, source);
     if (with == 0 || without == 0)
         return NPKSD_ERROR_MEMORY;
     *bytes = npksdi_max_size(with, without) + NPKSDI_ALIGNMENT - 1;
@@ -4605,7 +4759,8 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
         return status;
     size_t slack = (NPKSDI_ALIGNMENT - (uintptr_t)workspace % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
     npksd_tester *t = (npksd_tester *)(void *)((char *)workspace + slack);
-    npksdi_plan(t, n, m, &checked, sample_fn != NULL);
+    npksdi_source source = {sample_fn != NULL ? NPKSDI_GENERATED_ROWS : NPKSDI_NO_ROWS, 0, 0};
+    npksdi_plan(t, n, m, &checked, source);
     t->sample_fn_ = sample_fn;
     t->user_data_ = user_data;
     npksdi_tester_begin(t);
@@ -4934,6 +5089,983 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     if (!npksdi_finite(&value, 1))
         return NPKSD_ERROR_NUMERIC;
     *out = value;
+    return NPKSD_OK;
+}
+
+/* ======== >>samples: synthetic rows that come as a file, by permutation ======== */
+
+NPKSDI_DEF size_t npksd_samples_minimum(size_t n)
+{
+    return n > SIZE_MAX / 4 ? SIZE_MAX : npksdi_max_size(2 * n, 16);
+}
+
+NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows, size_t m)
+{
+    const char *problem = npksd_options_problem(o, n, m);
+    if (problem != NULL)
+        return problem;
+    if (rows < npksd_samples_minimum(n))
+        return "rows: too few synthetic rows to split (npksd_samples_minimum)";
+    if (rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
+        return "rows: too many numbers";
+    if (n % o->block != 0)
+        return "block: must divide n";
+    if (rows / o->block < 2 * (n / o->block) || rows / o->block < 2)
+        return "block: too few whole blocks of synthetic rows";
+    if (o->features > 0)
+        return "features: not with fixed samples";
+    if (o->resample > 0 && o->resample_redraw)
+        return "resample_redraw: not with fixed samples";
+    if (o->stop_after > 0)
+        return "stop_after: not with fixed samples";
+    if (o->calibration != NPKSD_CALIBRATE_MONTE_CARLO)
+        return "calibration: not with fixed samples";
+    return NULL;
+}
+
+/* The rows given, how they are split, and the memory of the permutations. A labelling says which n rows
+   of the pool are "observed": number 0 is the truth, then come the pilot's and the replicates'. */
+typedef struct npksdi_samples {
+    const npksd_real *observed_, *synthetic_;
+    size_t n_, m_, block_, next_;
+    size_t held_blocks_, pool_blocks_, pool_; /* held-out blocks of synthetic rows; the pool with observed */
+    size_t labellings_, words_, width_;       /* 64-bit words of a row's membership; sums of a labelling */
+    size_t *synthetic_order_, *pool_order_;   /* blocks, shuffled */
+    uint64_t *member_;
+    npksd_real *sums_;
+} npksdi_samples;
+
+/* The sums of a labelling: over its pairs, for each kernel, STEIN and MIRROR; MOMENT; the base kernel.
+   Over its rows: |S|^2, |S|^2 (1 + |x|^2), S.wx, kernel to the MMD sub-sample. Then coordinates, pairs
+   and rows. */
+enum { NPKSDI_ROW_OWN, NPKSDI_ROW_MOMENT, NPKSDI_ROW_CROSS, NPKSDI_ROW_BETWEEN, NPKSDI_ROW_SUMS };
+
+static void npksdi_shuffle(npksd_rng *rng, size_t *order, size_t count, size_t chosen)
+{
+    for (size_t k = 0; k < chosen && k + 1 < count; k++) {
+        size_t other = k + npksdi_below(rng, count - k), kept = order[k];
+        order[k] = order[other];
+        order[other] = kept;
+    }
+}
+
+/* The fit part, row by row: blocks behind the held-out ones, in their shuffled order. */
+static int npksdi_next_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    npksdi_samples *s = (npksdi_samples *)user_data;
+    (void)rng;
+    for (size_t a = 0; a < count; a++, s->next_++) {
+        size_t block = s->synthetic_order_[s->held_blocks_ + s->next_ / s->block_];
+        NPKSD_MEMCPY(rows + a * m, s->synthetic_ + (block * s->block_ + s->next_ % s->block_) * m,
+                     m * sizeof *rows);
+    }
+    return 0;
+}
+
+NPKSDI_INLINE size_t npksdi_lowest_bit(uint64_t word)
+{
+#if defined(__GNUC__) || defined(__clang__)
+    return (size_t)__builtin_ctzll(word);
+#else
+    size_t bit = 0;
+    for (size_t half = 32; half > 0; half /= 2)
+        if ((word & ((UINT64_C(1) << half) - 1)) == 0) {
+            word >>= half;
+            bit += half;
+        }
+    return bit;
+#endif
+}
+
+/* Add values to the sums of every labelling that has both rows (a = b: that row). */
+static void npksdi_scatter(npksdi_samples *s, size_t a, size_t b, size_t at, const npksd_real *values,
+                           size_t count)
+{
+    const uint64_t *ma = s->member_ + a * s->words_, *mb = s->member_ + b * s->words_;
+    for (size_t k = 0; k < s->words_; k++)
+        for (uint64_t both = ma[k] & mb[k]; both != 0; both &= both - 1) {
+            npksd_real *sums = s->sums_ + (64 * k + npksdi_lowest_bit(both)) * s->width_ + at;
+            for (size_t v = 0; v < count; v++)
+                sums[v] += values[v];
+        }
+}
+
+/* The pool in an order that does not know which rows are observed: their subset then goes through the
+   same code and the same rounding as any other. */
+static void npksdi_fill_pool(npksd_tester *t, npksdi_samples *s)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *rows = NPKSDI_IN(t, w, rows);
+    size_t chosen = s->n_ / s->block_, length = s->block_ * s->m_;
+    for (size_t k = 0; k < s->pool_blocks_; k++)
+        s->pool_order_[k] = k;
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_SPLIT, 1));
+    npksdi_shuffle(&w->rng_, s->pool_order_, s->pool_blocks_, s->pool_blocks_);
+    for (size_t k = 0; k < s->pool_blocks_; k++) {
+        size_t from = s->pool_order_[k];
+        int observed = from < chosen;
+        const npksd_real *source = observed ? s->observed_ + from * length
+                                            : s->synthetic_ + s->synthetic_order_[from - chosen] * length;
+        NPKSD_MEMCPY(rows + k * length, source, length * sizeof *rows);
+        for (size_t a = 0; a < s->block_ && observed; a++)
+            s->member_[(k * s->block_ + a) * s->words_] |= 1;
+    }
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, 0));
+    npksdi_add_noise(t, w, rows, s->pool_);
+}
+
+/* Every other labelling: as many blocks of the pool at random. order has room for the pool's blocks. */
+static void npksdi_draw_labellings(npksd_tester *t, npksdi_samples *s, size_t *order)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t chosen = s->n_ / s->block_;
+    for (size_t label = 1; label < s->labellings_; label++) {
+        for (size_t k = 0; k < s->pool_blocks_; k++)
+            order[k] = k;
+        npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PERMUTATION, label));
+        npksdi_shuffle(&w->rng_, order, s->pool_blocks_, chosen);
+        for (size_t k = 0; k < chosen; k++)
+            for (size_t a = 0; a < s->block_; a++)
+                s->member_[(order[k] * s->block_ + a) * s->words_ + label / 64] |= UINT64_C(1) << (label % 64);
+    }
+}
+
+static void npksdi_scatter_rows(npksd_tester *t, npksdi_samples *s)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *tile = NPKSDI_IN(t, w, tile), *v = NPKSDI_IN(t, w, scores), inverse = t->base_kernel_.inverse_[0];
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *weights = NPKSDI_IN(t, w, weights);
+    const npksd_real *sub = NPKSDI_MODEL(t, sub), *sub_weight = NPKSDI_MODEL(t, sub_weight);
+    size_t m = t->m_, at = 2 * t->kernels_.count_ + 2;
+    for (size_t row = 0; row < s->pool_; row++) {
+        npksd_real values[NPKSDI_ROW_SUMS];
+        size_t p = row / NPKSDI_T, first = row / NPKSDI_G * NPKSDI_G;
+        values[NPKSDI_ROW_OWN] = NPKSDI_IN(t, w, own)[row];
+        values[NPKSDI_ROW_MOMENT] = values[NPKSDI_ROW_OWN] * (1 + NPKSDI_IN(t, w, norm)[row]);
+        values[NPKSDI_ROW_CROSS] = NPKSDI_IN(t, w, cross)[row];
+        values[NPKSDI_ROW_BETWEEN] = 0;
+        for (size_t q = 0; q < t->sub_panels_; q++) { /* rows are few; only its own row is used */
+            npksdi_product(tile, NPKSDI_G, NPKSDI_IN(t, w, x) + p * NPKSDI_T * m + first % NPKSDI_T, 1,
+                           NPKSDI_T, sub + q * NPKSDI_T * m, NPKSDI_T, m, 0);
+            npksdi_distance_tile(NPKSDI_IN(t, w, norm) + first, NPKSDI_MODEL(t, sub_norm) + q * NPKSDI_T, tile);
+            npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                values[NPKSDI_ROW_BETWEEN] +=
+                    sub_weight[q * NPKSDI_T + l] * k0[(row - first) * NPKSDI_T + l];
+        }
+        npksdi_scatter(s, row, row, at, values, NPKSDI_ROW_SUMS);
+        if (!t->options_.diagnose)
+            continue;
+        for (size_t i = 0; i < m; i++) {
+            npksd_real score = NPKSDI_IN(t, w, raw_s)[(p * m + i) * NPKSDI_T + row % NPKSDI_T];
+            v[i] = weights[i] * weights[i] * (score * score + inverse);
+        }
+        npksdi_scatter(s, row, row, at + NPKSDI_ROW_SUMS + m, v, m);
+    }
+}
+
+/* The coordinates' shares of u at the base bandwidth for one pair. */
+static void npksdi_pair_coordinates(const npksd_tester *t, const npksdi_scratch *w, size_t a, size_t b,
+                                    npksd_real k0, npksd_real k1, npksd_real k2, npksd_real *v)
+{
+    size_t m = t->m_;
+    const npksd_real *weights = NPKSDI_IN(t, w, weights), *x = NPKSDI_IN(t, w, x);
+    const npksd_real *s = NPKSDI_IN(t, w, raw_s);
+    npksd_real inverse = t->base_kernel_.inverse_[0];
+    for (size_t i = 0; i < m; i++) {
+        size_t at = (a / NPKSDI_T * m + i) * NPKSDI_T + a % NPKSDI_T;
+        size_t bt = (b / NPKSDI_T * m + i) * NPKSDI_T + b % NPKSDI_T;
+        npksd_real d = x[at] - x[bt];
+        v[i] = weights[i] * weights[i] * (k0 * s[at] * s[bt] + inverse * k1 * (d * (s[at] - s[bt]) + 1) -
+                                          inverse * inverse * k2 * d * d);
+    }
+}
+
+/* One tile of pairs of the pool: every kernel value is computed once and goes to every labelling that
+   has both rows. influence: rows of the observed labelling, or NULL. */
+static void npksdi_scatter_pairs(npksd_tester *t, npksdi_samples *s, size_t p, size_t group, size_t q,
+                                 npksd_real *influence)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    const npksdi_kernels *kernels = &t->kernels_;
+    npksd_real *tile = NPKSDI_IN(t, w, tile), *values = NPKSDI_IN(t, w, pairs), W = w->weight_sum_;
+    npksd_real *v = NPKSDI_IN(t, w, scores);
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *C = tile + NPKSDI_TILE_C * NPKSDI_TILE, *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    const npksd_real *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    size_t count = 2 * kernels->count_ + 2, first = p * NPKSDI_T + group * NPKSDI_G;
+    npksdi_pair_tile(t, w, p, group, q, tile);
+    for (size_t c = 0; c < kernels->count_; c++) {
+        npksd_real inverse = kernels->inverse_[c];
+        npksdi_kernel_tile(t, kernels, c, NULL, tile);
+        for (size_t i = 0; i < NPKSDI_TILE; i++) {
+            npksd_real even = k0[i] * A[i] + inverse * k1[i] * W - inverse * inverse * k2[i] * D[i];
+            npksd_real odd = inverse * k1[i] * C[i];
+            values[i * count + c] = even + odd;
+            values[i * count + kernels->count_ + c] = even - odd;
+            if (c == kernels->base_)
+                values[i * count + count - 1] = k0[i];
+        }
+        for (size_t i = 0; i < NPKSDI_TILE && c == kernels->base_; i++) {
+            size_t a = first + i / NPKSDI_T, b = q * NPKSDI_T + i % NPKSDI_T;
+            if (b >= a || a >= s->pool_)
+                continue;
+            if (t->options_.diagnose) {
+                npksdi_pair_coordinates(t, w, a, b, k0[i], k1[i], k2[i], v);
+                npksdi_scatter(s, a, b, count + NPKSDI_ROW_SUMS, v, t->m_);
+            }
+            if (influence != NULL && (s->member_[a * s->words_] & s->member_[b * s->words_] & 1)) {
+                influence[a] += values[i * count + c];
+                influence[b] += values[i * count + c];
+            }
+        }
+    }
+    for (size_t i = 0; i < NPKSDI_TILE; i++) {
+        size_t a = first + i / NPKSDI_T, b = q * NPKSDI_T + i % NPKSDI_T;
+        values[i * count + count - 2] = A[i] * (1 + G[i]);
+        if (b < a && a < s->pool_)
+            npksdi_scatter(s, a, b, 0, values + i * count, count);
+    }
+}
+
+/* The components of one labelling from its sums. */
+static void npksdi_label_components(const npksd_tester *t, const npksdi_samples *s, size_t label,
+                                    npksd_real *values)
+{
+    const npksdi_kernels *kernels = &t->kernels_;
+    const npksd_real *sums = s->sums_ + label * s->width_, *rows = sums + 2 * kernels->count_ + 2;
+    npksd_real n = (npksd_real)s->n_, W = npksdi_own_scratch(t)->weight_sum_, others = n * (n - 1);
+    for (size_t l = 0; l < t->component_count_; l++) {
+        const npksdi_component *component = npksdi_component_list(t) + l;
+        size_t c = component->kernel_;
+        if (component->kind_ == NPKSD_COMPONENT_MMD) {
+            values[l] = (2 * rows[-1] + n) / (n * n) -
+                        2 * rows[NPKSDI_ROW_BETWEEN] / (n * (npksd_real)t->sub_rows_) + t->sub_self_;
+        } else if (component->kind_ == NPKSD_COMPONENT_MOMENT) {
+            values[l] = component->u_ ? 2 * rows[-2] / others : (2 * rows[-2] + rows[NPKSDI_ROW_MOMENT]) / (n * n);
+            values[l] += 2 * rows[NPKSDI_ROW_CROSS] / n + W;
+        } else {
+            int mirror = component->kind_ == NPKSD_COMPONENT_MIRROR;
+            npksd_real pairs = sums[(mirror ? kernels->count_ : 0) + c];
+            npksd_real diagonal = rows[NPKSDI_ROW_OWN] + n * kernels->inverse_[c] * W;
+            values[l] = component->u_ ? 2 * pairs / others : (2 * pairs + diagonal) / (n * n);
+        }
+    }
+}
+
+static void npksdi_label_coordinates(const npksd_tester *t, const npksdi_samples *s, size_t label,
+                                     npksd_real *v)
+{
+    const npksd_real *sums =
+        s->sums_ + label * s->width_ + 2 * t->kernels_.count_ + 2 + NPKSDI_ROW_SUMS;
+    npksd_real n = (npksd_real)s->n_;
+    for (size_t i = 0; i + 1 < t->width_; i++)
+        v[i] = (2 * sums[i] + sums[t->m_ + i]) / (n * n);
+}
+
+/* All labellings are summed: pilot, replicates, then the truth, as for a generator. */
+static void npksdi_judge_labellings(npksd_tester *t, npksdi_samples *s, npksdi_observed *observed)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksd_real *values = NPKSDI_IN(t, w, values), *v = NPKSDI_IN(t, w, scores);
+    size_t pilot = s->labellings_ - 1 - t->options_.replicates;
+    t->stage_ = NPKSDI_STAGE_PILOT;
+    for (size_t label = 1; label < s->labellings_; label++) {
+        if (label == pilot + 1)
+            t->stage_ = NPKSDI_STAGE_REPLICATES;
+        t->set_ = label - 1 - (label > pilot ? pilot : 0);
+        npksdi_label_components(t, s, label, values);
+        npksdi_label_coordinates(t, s, label, v);
+        npksdi_record_values(t, values, v);
+    }
+    npksdi_label_components(t, s, 0, values);
+    npksdi_label_coordinates(t, s, 0, v);
+    observed->statistic_ = npksdi_combine(t, values, &observed->leading_);
+    npksd_real n = (npksd_real)s->n_;
+    observed->ksd2_ = s->n_ > 1 ? 2 * s->sums_[t->kernels_.base_] / (n * (n - 1)) : 0;
+    t->stage_ = NPKSDI_STAGE_DONE;
+}
+
+/* Fit on one part, permute the other. The tester and s are planned and in place. */
+static npksd_status npksdi_permute(npksd_tester *t, npksdi_samples *s, size_t *order, npksd_result *result,
+                                   npksd_diagnosis *diagnosis, npksd_real *null_values)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    npksdi_observed observed;
+    npksd_real *influence = NPKSDI_IN(t, w, values);
+    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_PILOT, SIZE_MAX);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_fill_pool(t, s);
+    npksdi_draw_labellings(t, s, order);
+    npksdi_begin_evaluation(t, w);
+    for (size_t panel = 0; panel < t->panels_ && status == NPKSD_OK; panel++)
+        status = npksdi_prepare_panel(t, w, NPKSDI_IN(t, w, rows), panel);
+    if (status != NPKSD_OK)
+        return status;
+    npksdi_scatter_rows(t, s);
+    int wants_rows = diagnosis != NULL && diagnosis->row_influence != NULL;
+    for (size_t a = 0; a < s->pool_; a++)
+        influence[a] = NPKSDI_IN(t, w, own)[a] + t->base_kernel_.inverse_[0] * w->weight_sum_;
+    for (size_t p = 0; p < t->panels_; p++)
+        for (size_t group = 0; group < npksdi_groups(t, p); group++)
+            for (size_t q = 0; q <= p; q++)
+                npksdi_scatter_pairs(t, s, p, group, q, wants_rows ? influence : NULL);
+    for (size_t k = 0; k < s->pool_blocks_ && wants_rows; k++)
+        for (size_t a = 0; a < s->block_ && s->pool_order_[k] < s->n_ / s->block_; a++)
+            diagnosis->row_influence[s->pool_order_[k] * s->block_ + a] =
+                influence[k * s->block_ + a] / (npksd_real)s->n_;
+    npksdi_judge_labellings(t, s, &observed);
+    observed.out_of_range_ = npksdi_outside(t, s->observed_, s->n_);
+    npksdi_report(t, &observed, t->options_.replicates, 0, result);
+    if (diagnosis != NULL)
+        npksdi_report_coordinates(t, NPKSDI_IN(t, w, scores), diagnosis);
+    for (size_t r = 0; r < t->options_.replicates && null_values != NULL; r++)
+        null_values[r] = NPKSDI_MODEL(t, null)[r * t->width_];
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
+                                                    const npksd_real *synthetic, size_t rows, size_t m,
+                                                    const npksd_options *options, npksd_result *result,
+                                                    npksd_diagnosis *diagnosis, npksd_real *null_values)
+{
+    npksd_options o = options != NULL ? *options : npksd_default_options();
+    npksd_tester plan;
+    npksdi_samples s;
+    npksd_result found;
+    if (observed == NULL || synthetic == NULL || result == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    o.diagnose = diagnosis != NULL && (diagnosis->coordinate_statistic != NULL ||
+                                       diagnosis->coordinate_p != NULL ||
+                                       diagnosis->coordinate_p_adjusted != NULL);
+    if (npksd_samples_problem(&o, n, rows, m) != NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
+        return NPKSD_ERROR_NONFINITE;
+    NPKSD_MEMSET(&s, 0, sizeof s);
+    s.observed_ = observed;
+    s.synthetic_ = synthetic;
+    s.n_ = n;
+    s.m_ = m;
+    s.block_ = o.block;
+    size_t blocks = rows / o.block, held = npksdi_max_size(n, npksdi_min_size(rows / 4, 4 * n));
+    s.held_blocks_ = held / o.block;
+    s.pool_blocks_ = n / o.block + s.held_blocks_;
+    s.pool_ = s.pool_blocks_ * o.block;
+    size_t fit = (blocks - s.held_blocks_) * o.block, own = 0;
+    if (o.estimator == NPKSD_ESTIMATOR_AUTO)
+        own = npksdi_max_size(1, npksdi_min_size(fit, o.fit_rows / 4 * 5) / 5);
+    o.fit_rows = npksdi_min_size(fit - own, o.fit_rows);
+    if (fit < own + 2 || o.fit_rows < 2)
+        return NPKSD_ERROR_ARGUMENT;
+    npksdi_source source = {NPKSDI_GIVEN_ROWS, s.pool_, own};
+    npksdi_sizer sizer = {0, 0};
+    npksdi_room(&sizer, npksdi_plan(&plan, n, m, &o, source), 1);
+    s.labellings_ = 1 + o.replicates + (plan.pilot_needed_ ? o.pilot : 0);
+    s.words_ = npksdi_ceil_div(s.labellings_, 64);
+    s.width_ = 2 * plan.kernels_.count_ + 2 + NPKSDI_ROW_SUMS + (o.diagnose ? 2 * m : 0);
+    size_t at_synthetic = npksdi_room(&sizer, blocks, sizeof(size_t));
+    size_t at_pool = npksdi_room(&sizer, s.pool_blocks_, sizeof(size_t));
+    size_t at_order = npksdi_room(&sizer, s.pool_blocks_, sizeof(size_t));
+    size_t at_member = npksdi_room(&sizer, npksdi_times(&sizer, s.pool_, s.words_), sizeof(uint64_t));
+    size_t at_sums = npksdi_room(&sizer, npksdi_times(&sizer, s.words_ * 64, s.width_), sizeof(npksd_real));
+    if (sizer.bad_ || plan.bytes_ == 0)
+        return NPKSD_ERROR_MEMORY;
+    size_t bytes = sizer.bytes_ + NPKSDI_ALIGNMENT - 1;
+    void *memory = npksdi_alloc(&o.allocator, bytes);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    char *base = (char *)memory +
+                 (NPKSDI_ALIGNMENT - (uintptr_t)memory % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
+    NPKSD_MEMSET(base, 0, sizer.bytes_);
+    npksd_tester *t = (npksd_tester *)(void *)base;
+    s.synthetic_order_ = (size_t *)(void *)(base + at_synthetic);
+    s.pool_order_ = (size_t *)(void *)(base + at_pool);
+    s.member_ = (uint64_t *)(void *)(base + at_member);
+    s.sums_ = (npksd_real *)(void *)(base + at_sums);
+    npksdi_plan(t, n, m, &o, source);
+    t->sample_fn_ = npksdi_next_sample;
+    t->user_data_ = &s;
+    npksdi_tester_begin(t);
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    for (size_t k = 0; k < blocks; k++)
+        s.synthetic_order_[k] = k;
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_SPLIT, 0));
+    npksdi_shuffle(&w->rng_, s.synthetic_order_, blocks, blocks);
+    npksd_status status = npksdi_permute(t, &s, (size_t *)(void *)(base + at_order), &found, diagnosis,
+                                         null_values);
+    npksdi_free(&o.allocator, memory, bytes);
+    if (status == NPKSD_OK)
+        *result = found;
+    return status;
+}
+
+NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n, const npksd_real *synthetic,
+                                           size_t rows, size_t m, const npksd_options *options,
+                                           npksd_result *result)
+{
+    return npksd_test_samples_diagnose(observed, n, synthetic, rows, m, options, result, NULL, NULL);
+}
+
+/* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
+
+/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its own. */
+typedef struct npksdi_trial_rng {
+    npksd_rng inner_;
+    uint64_t trial_;
+} npksdi_trial_rng;
+
+static uint64_t npksdi_trial_next(void *user_data)
+{
+    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
+    return trial->inner_.next_fn(trial->inner_.user_data);
+}
+static void npksdi_trial_seek(uint64_t stream, void *user_data)
+{
+    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
+    trial->inner_.seek_fn(stream ^ ((trial->trial_ + 1) << 32), trial->inner_.user_data);
+}
+
+/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values here,
+   so that what it calls suspicious is. */
+static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
+{
+    npksd_real x2 = distance * distance * (npksd_real)count, sum = 0;
+    for (int j = 1; j <= 20; j++) {
+        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
+        sum += j % 2 ? term : -term;
+    }
+    return x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
+}
+
+/* Does the generator draw the same rows again from the same stream? buffer: 2 n m numbers. */
+static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng, size_t n,
+                                      size_t m, npksd_real *buffer, int *repeatable)
+{
+    *repeatable = 1;
+    for (size_t k = 0; k < 2; k++) {
+        if (rng->seek_fn != NULL)
+            rng->seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 1), rng->user_data);
+        if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
+            return NPKSD_ERROR_GENERATOR;
+    }
+    for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
+        npksdi_pun one, two;
+        one.value = buffer[i];
+        two.value = buffer[n * m + i];
+        *repeatable &= one.bits == two.bits;
+    }
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
+                                         const npksd_options *options, size_t runs,
+                                         npksd_self_check_result *result)
+{
+    npksd_options o;
+    npksd_self_check_result found;
+    npksdi_sizer sizer = {0, 0};
+    if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000 ||
+        npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
+        return NPKSD_ERROR_ARGUMENT;
+    size_t at_rows = npksdi_room(&sizer, npksdi_times(&sizer, n, 2 * m), sizeof(npksd_real));
+    size_t at_p = npksdi_room(&sizer, runs, sizeof(npksd_real));
+    if (sizer.bad_)
+        return NPKSD_ERROR_MEMORY;
+    char *memory = (char *)npksdi_alloc(&o.allocator, sizer.bytes_);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    npksd_real *rows = (npksd_real *)(void *)(memory + at_rows);
+    npksd_real *p = (npksd_real *)(void *)(memory + at_p);
+    npksd_status status = NPKSD_OK;
+    npksd_rng given = o.rng;
+    NPKSD_MEMSET(&found, 0, sizeof found);
+    found.runs = runs;
+    for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
+        npksd_rng_state state;
+        npksd_result one;
+        npksdi_trial_rng trial;
+        npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+        uint64_t seed = npksdi_word(&rng);
+        if (given.next_fn != NULL) {
+            trial.inner_ = given;
+            trial.trial_ = k;
+            rng.next_fn = npksdi_trial_next;
+            rng.seek_fn = given.seek_fn != NULL ? npksdi_trial_seek : NULL;
+            rng.user_data = &trial;
+            o.rng = rng;
+        } else {
+            rng = npksd_rng_seeded(&state, seed, 0);
+            o.seed = seed;
+        }
+        if (k == 0)
+            status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found.repeatable);
+        if (status == NPKSD_OK && rng.seek_fn != NULL)
+            rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
+        if (status == NPKSD_OK && sample_fn(rows, n, m, &rng, user_data) != 0)
+            status = NPKSD_ERROR_GENERATOR;
+        if (status == NPKSD_OK)
+            status = npksd_test(rows, n, m, sample_fn, user_data, &o, &one);
+        if (status == NPKSD_OK) {
+            p[k] = one.p_value;
+            found.rejected += (size_t)one.reject;
+            found.mean_p += one.p_value / (npksd_real)runs;
+        }
+        o.seed = options != NULL ? options->seed : 0;
+    }
+    if (status == NPKSD_OK) {
+        npksdi_sort(p, runs);
+        for (size_t k = 0; k < runs; k++) { /* p lives on 1/(b+1), 2/(b+1), ...: a step is no distance */
+            npksd_real step = 1 / ((npksd_real)o.replicates + 1);
+            npksd_real above = npksdi_share(k + 1, runs) - p[k], below = p[k] - step - npksdi_share(k, runs);
+            found.distance = npksdi_max(found.distance, npksdi_max(above, below));
+        }
+        found.uniform_p = npksdi_kolmogorov(found.distance, runs);
+        found.suspicious = found.uniform_p < NPKSDI_C(0.01) || !found.repeatable;
+        *result = found;
+    }
+    npksdi_free(&o.allocator, memory, sizer.bytes_);
+    return status;
+}
+
+NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
+                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
+                                    const npksd_options *options, size_t runs, npksd_power_result *result)
+{
+    npksd_tester *t;
+    if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
+        return NPKSD_ERROR_ARGUMENT;
+    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
+    if (status != NPKSD_OK)
+        return status;
+    /* the observed rows need a place of their own: check overwrites the scratch */
+    npksd_allocator allocator = t->options_.allocator;
+    npksd_real *rows = (npksd_real *)npksdi_alloc(&allocator, n * m * sizeof *rows);
+    if (rows == NULL)
+        status = NPKSD_ERROR_MEMORY;
+    if (status == NPKSD_OK)
+        status = npksd_tester_step(t, SIZE_MAX);
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    size_t rejected = 0;
+    for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
+        npksd_result one;
+        npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+        if (alternative_fn(rows, n, m, &w->rng_, alternative_user_data) != 0)
+            status = NPKSD_ERROR_GENERATOR;
+        t->observed_index_ = k + 1;
+        if (status == NPKSD_OK)
+            status = npksd_tester_check(t, rows, &one, NULL);
+        if (status == NPKSD_OK)
+            rejected += (size_t)one.reject;
+    }
+    if (rows != NULL)
+        npksdi_free(&allocator, rows, n * m * sizeof *rows);
+    npksd_tester_destroy(t);
+    if (status != NPKSD_OK)
+        return status;
+    npksd_real g = (npksd_real)rejected, rest = (npksd_real)(runs - rejected);
+    result->runs = runs;
+    result->rejected = rejected;
+    result->power = npksdi_share(rejected, runs);
+    result->low = rejected > 0 ? npksdi_beta_quantile(NPKSDI_C(0.025), g, rest + 1) : 0;
+    result->high = rejected < runs ? npksdi_beta_quantile(NPKSDI_C(0.975), g + 1, rest) : 1;
+    return NPKSD_OK;
+}
+
+/* ======== >>workers: replicates on the caller's threads or ranks ======== */
+
+NPKSDI_DEF npksd_status npksd_tester_prepare(npksd_tester *t)
+{
+    return t != NULL ? npksdi_advance(t, NPKSDI_STAGE_REPLICATES, SIZE_MAX) : NPKSD_ERROR_ARGUMENT;
+}
+
+NPKSDI_DEF size_t npksd_tester_scratch_size(const npksd_tester *t)
+{
+    return t != NULL ? NPKSDI_HEAD + t->in_.reals_ * sizeof(npksd_real) + NPKSDI_ALIGNMENT - 1 : 0;
+}
+
+NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t) { return t != NULL ? t->width_ : 0; }
+
+/* A worker's scratch, or the tester's own; NULL and a status when neither will do. */
+static npksdi_scratch *npksdi_worker_scratch(const npksd_tester *t, const npksd_worker *worker,
+                                             npksd_status *status)
+{
+    npksdi_scratch *w = npksdi_own_scratch(t);
+    if (worker->scratch == NULL && t->drawn_) {
+        *status = NPKSD_ERROR_STATE; /* in use: step has a replicate half done */
+        return NULL;
+    }
+    if (worker->scratch != NULL) {
+        uintptr_t odd = (uintptr_t)worker->scratch % NPKSDI_ALIGNMENT;
+        if (worker->scratch_bytes < npksd_tester_scratch_size(t)) {
+            *status = NPKSD_ERROR_MEMORY;
+            return NULL;
+        }
+        w = (npksdi_scratch *)(void *)((char *)worker->scratch + (NPKSDI_ALIGNMENT - odd) % NPKSDI_ALIGNMENT);
+        npksdi_scratch_begin(t, w);
+    }
+    return w;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_worker *worker, size_t first,
+                                                size_t count, npksd_real *out)
+{
+    npksd_status status = NPKSD_OK;
+    if (t == NULL || worker == NULL || (out == NULL && count > 0) || first > t->options_.replicates ||
+        count > t->options_.replicates - first)
+        return NPKSD_ERROR_ARGUMENT;
+    if (worker->rng.next_fn == NULL && t->options_.rng.next_fn != NULL && t->options_.rng.seek_fn == NULL)
+        return NPKSD_ERROR_ARGUMENT; /* numbers in sequence cannot be shared out */
+    if (t->error_ != NPKSD_OK || t->stage_ < NPKSDI_STAGE_REPLICATES || t->sample_fn_ == NULL ||
+        t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        return NPKSD_ERROR_STATE;
+    npksdi_scratch *w = npksdi_worker_scratch(t, worker, &status);
+    if (w == NULL)
+        return status;
+    npksd_rng own_rng = w->rng_;
+    void *own_data = w->user_data_;
+    if (worker->rng.next_fn != NULL)
+        w->rng_ = worker->rng;
+    if (worker->user_data != NULL)
+        w->user_data_ = worker->user_data;
+    npksd_real *values = NPKSDI_IN(t, w, values), *v = NPKSDI_IN(t, w, scores);
+    for (size_t k = 0; k < count && status == NPKSD_OK; k++) {
+        unsigned leading;
+        npksd_real *row = out + k * t->width_;
+        status = npksdi_draw(t, w, t->n_, NPKSDI_STREAM(NPKSDI_REPLICATE, first + k));
+        if (status != NPKSD_OK)
+            break;
+        npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->n_);
+        npksdi_begin_evaluation(t, w);
+        status = npksdi_evaluate_all(t, w, &t->kernels_, t->options_.diagnose);
+        if (status != NPKSD_OK)
+            break;
+        npksdi_components(t, w, values);
+        row[0] = npksdi_combine(t, values, &leading);
+        if (t->options_.diagnose)
+            npksdi_coordinates(t, w, &t->kernels_, v);
+        NPKSD_MEMCPY(row + 1, v, (t->width_ - 1) * sizeof *v);
+    }
+    w->rng_ = own_rng;
+    w->user_data_ = own_data;
+    return status;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t count,
+                                           const npksd_real *values)
+{
+    if (t == NULL || (values == NULL && count > 0) || first > t->options_.replicates ||
+        count > t->options_.replicates - first)
+        return NPKSD_ERROR_ARGUMENT;
+    if (t->error_ != NPKSD_OK || t->stage_ < NPKSDI_STAGE_REPLICATES || t->sample_fn_ == NULL ||
+        t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP)
+        return NPKSD_ERROR_STATE;
+    if (!npksdi_finite(values, count * t->width_))
+        return NPKSD_ERROR_NONFINITE;
+    NPKSD_MEMCPY(NPKSDI_MODEL(t, null) + first * t->width_, values, count * t->width_ * sizeof *values);
+    NPKSD_MEMSET(npksdi_filled(t) + first, 1, count);
+    if (t->stage_ == NPKSDI_STAGE_REPLICATES) {
+        npksdi_skip_filled(t);
+        if (!t->drawn_ && t->set_ == t->options_.replicates)
+            t->stage_ = NPKSDI_STAGE_DONE;
+    }
+    return NPKSD_OK;
+}
+
+/* ======== >>blob: calibrate here, check there ======== */
+
+/* One walk over all that a check needs serves to count, to write and to read: the three cannot disagree.
+   Numbers are little-endian IEEE bits, whatever the machine. */
+typedef struct npksdi_blob {
+    unsigned char *out_;      /* writing */
+    const unsigned char *in_; /* reading */
+    size_t at_, size_;
+    int bad_;
+} npksdi_blob;
+
+static void npksdi_blob_word(npksdi_blob *b, uint64_t *value, size_t bytes)
+{
+    if (b->in_ != NULL && (b->size_ < bytes || b->at_ > b->size_ - bytes)) {
+        b->bad_ = 1;
+        *value = 0;
+        return;
+    }
+    if (b->in_ != NULL)
+        *value = 0;
+    for (size_t k = 0; k < bytes; k++) {
+        if (b->out_ != NULL)
+            b->out_[b->at_ + k] = (unsigned char)(*value >> (8 * k));
+        else if (b->in_ != NULL)
+            *value |= (uint64_t)b->in_[b->at_ + k] << (8 * k);
+    }
+    b->at_ += bytes;
+}
+
+static void npksdi_blob_size(npksdi_blob *b, size_t *value)
+{
+    uint64_t word = *value;
+    npksdi_blob_word(b, &word, 8);
+    if (b->in_ != NULL) {
+        b->bad_ |= word > SIZE_MAX / 2;
+        *value = b->bad_ ? 0 : (size_t)word;
+    }
+}
+static void npksdi_blob_int(npksdi_blob *b, int *value)
+{
+    uint64_t word = (uint64_t)(unsigned)*value;
+    npksdi_blob_word(b, &word, 4);
+    if (b->in_ != NULL) {
+        b->bad_ |= word > INT_MAX;
+        *value = b->bad_ ? 0 : (int)word;
+    }
+}
+/* Arrays: while counting, there may be nothing behind the pointer yet. */
+static int npksdi_blob_counts(npksdi_blob *b, size_t bytes)
+{
+    int counting = b->in_ == NULL && b->out_ == NULL;
+    b->at_ += counting ? bytes : 0;
+    return counting;
+}
+static void npksdi_blob_reals(npksdi_blob *b, npksd_real *values, size_t count)
+{
+    if (npksdi_blob_counts(b, count * sizeof *values))
+        return;
+    for (size_t k = 0; k < count && !b->bad_; k++) {
+        npksdi_pun pun;
+        pun.value = values[k];
+        uint64_t word = pun.bits;
+        npksdi_blob_word(b, &word, sizeof *values);
+        if (b->in_ != NULL) {
+            pun.bits = (npksdi_bits)word;
+            b->bad_ |= !npksdi_finite(&pun.value, 1);
+            values[k] = b->bad_ ? 0 : pun.value;
+        }
+    }
+}
+static void npksdi_blob_ints(npksdi_blob *b, uint32_t *values, size_t count)
+{
+    if (npksdi_blob_counts(b, 4 * count))
+        return;
+    for (size_t k = 0; k < count; k++) {
+        uint64_t word = values[k];
+        npksdi_blob_word(b, &word, 4);
+        values[k] = (uint32_t)word;
+    }
+}
+
+/* The options that shape a tester. Callbacks, allocator and rng stay behind. */
+static void npksdi_blob_options(npksdi_blob *b, npksd_options *o, size_t *n, size_t *m, npksd_real *scales)
+{
+    int components = (int)o->components;
+    npksdi_blob_size(b, n);
+    npksdi_blob_size(b, m);
+    npksdi_blob_word(b, &o->seed, 8);
+    npksdi_blob_size(b, &o->fit_rows);
+    npksdi_blob_size(b, &o->replicates);
+    npksdi_blob_size(b, &o->pilot);
+    npksdi_blob_size(b, &o->resample);
+    npksdi_blob_int(b, &o->resample_redraw);
+    npksdi_blob_int(b, &o->resample_distinct);
+    npksdi_blob_int(b, &o->summary);
+    npksdi_blob_int(b, &o->estimator);
+    npksdi_blob_size(b, &o->degree);
+    npksdi_blob_size(b, &o->basis);
+    npksdi_blob_int(b, &o->kernel);
+    npksdi_blob_int(b, &o->form);
+    npksdi_blob_int(b, &o->statistic);
+    npksdi_blob_int(b, &components);
+    npksdi_blob_int(b, &o->standardize);
+    npksdi_blob_int(b, &o->diagnose);
+    npksdi_blob_size(b, &o->features);
+    npksdi_blob_size(b, &o->scale_count);
+    npksdi_blob_reals(b, &o->alpha, 1);
+    npksdi_blob_reals(b, &o->smooth, 1);
+    npksdi_blob_reals(b, &o->bandwidth, 1);
+    o->components = (unsigned)components;
+    if (o->scale_count > NPKSD_SCALES_MAX)
+        b->bad_ = 1;
+    else
+        npksdi_blob_reals(b, scales, o->scale_count);
+}
+
+/* Everything the fit and the replicates have found. */
+static void npksdi_blob_model(npksdi_blob *b, npksd_tester *t)
+{
+    size_t m = t->m_, md = t->summary_ == NPKSD_SUMMARY_ALL ? 0 : m * t->d_;
+    size_t sub = t->sub_panels_ * NPKSDI_T, F = npksdi_frequency_panels(t) * NPKSDI_T;
+    size_t centres = t->centre_count_ * (t->summary_ == NPKSD_SUMMARY_ALL ? m : m * (1 + t->d_));
+    int flags = (int)t->flags_;
+    npksdi_blob_int(b, &flags);
+    t->flags_ = (unsigned)flags;
+    npksdi_blob_reals(b, &t->bandwidth_, 1);
+    npksdi_blob_reals(b, &t->sub_self_, 1);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, component_mean), t->component_count_);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, component_sd), t->component_count_);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, centre), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, scale), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, box_low), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, box_high), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, weights), m);
+    npksdi_blob_ints(b, npksdi_ints(t, t->at_.family_of_), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, summary_centre), md);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, summary_inverse), md);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, x_low), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, x_high), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, t_low), md);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, t_high), md);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, knot_low), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, knot_inverse), m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, theta), m * t->theta_stride_);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, centres), centres);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, coordinate_mean), t->width_ - 1);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, coordinate_sd), t->width_ - 1);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, sub), sub * m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, sub_norm), sub);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, sub_weight), sub);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, frequencies), F * m);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, sub_cos), F);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, sub_sin), F);
+    npksdi_blob_reals(b, NPKSDI_MODEL(t, null), t->options_.replicates * t->width_);
+}
+
+/* "npksdblb", format version, bytes of a number, bytes of the blob. */
+#define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
+enum { NPKSDI_FORMAT = 1 };
+
+static void npksdi_blob_head(npksdi_blob *b, uint64_t total)
+{
+    uint64_t magic = NPKSDI_MAGIC, format = NPKSDI_FORMAT, real = sizeof(npksd_real), size = total;
+    npksdi_blob_word(b, &magic, 8);
+    npksdi_blob_word(b, &format, 4);
+    npksdi_blob_word(b, &real, 4);
+    npksdi_blob_word(b, &size, 8);
+    b->bad_ |= magic != NPKSDI_MAGIC || format != NPKSDI_FORMAT || real != sizeof(npksd_real) || size != total;
+}
+
+/* Each step is a bijection of the state, so any change of a single byte changes the sum. */
+static uint64_t npksdi_blob_sum(const unsigned char *bytes, size_t count)
+{
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    for (size_t k = 0; k < count; k++)
+        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
+    return sum;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity, size_t *size)
+{
+    npksd_tester *t = (npksd_tester *)(uintptr_t)tester; /* the walk reads when it writes, and only then */
+    npksdi_blob blob;
+    if (t == NULL || size == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    if (t->error_ != NPKSD_OK || t->stage_ != NPKSDI_STAGE_DONE ||
+        t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK || t->summary_ == NPKSD_SUMMARY_CALLBACK)
+        return NPKSD_ERROR_STATE;
+    NPKSD_MEMSET(&blob, 0, sizeof blob);
+    npksd_options o = t->options_;
+    npksdi_blob_head(&blob, 0);
+    npksdi_blob_options(&blob, &o, &t->n_, &t->m_, t->scales_);
+    npksdi_blob_model(&blob, t);
+    size_t total = blob.at_ + 8;
+    if (buffer != NULL && capacity < total)
+        return NPKSD_ERROR_MEMORY;
+    *size = total;
+    if (buffer == NULL)
+        return NPKSD_OK;
+    NPKSD_MEMSET(&blob, 0, sizeof blob);
+    blob.out_ = (unsigned char *)buffer;
+    npksdi_blob_head(&blob, total);
+    npksdi_blob_options(&blob, &o, &t->n_, &t->m_, t->scales_);
+    npksdi_blob_model(&blob, t);
+    uint64_t sum = npksdi_blob_sum(blob.out_, blob.at_);
+    npksdi_blob_word(&blob, &sum, 8);
+    return NPKSD_OK;
+}
+
+/* A blob may come from anywhere: what was read must be something that a fit can produce. */
+static int npksdi_blob_sane(const npksd_tester *t)
+{
+    int sane = t->bandwidth_ > 0 && t->flags_ < 4;
+    for (size_t l = 0; l < t->component_count_; l++)
+        sane &= NPKSDI_MODEL(t, component_sd)[l] > 0 || !t->pilot_needed_;
+    for (size_t i = 0; i + 1 < t->width_; i++)
+        sane &= NPKSDI_MODEL(t, coordinate_sd)[i] > 0;
+    for (size_t i = 0; i < t->m_; i++) {
+        uint32_t family = npksdi_ints(t, t->at_.family_of_)[i];
+        npksd_real weight = NPKSDI_MODEL(t, weights)[i];
+        sane &= NPKSDI_MODEL(t, scale)[i] > 0 && weight >= 0 && weight <= 1;
+        sane &= family < t->family_count_ || family == (uint32_t)NPKSDI_CONSTANT;
+        sane &= NPKSDI_MODEL(t, box_low)[i] <= NPKSDI_MODEL(t, box_high)[i];
+        sane &= npksdi_abs(NPKSDI_MODEL(t, knot_low)[i]) <= NPKSDI_CLAMP;
+        sane &= npksdi_in_range(NPKSDI_MODEL(t, knot_inverse)[i], 0, 2 / NPKSDI_KNOTS_LEAST);
+    }
+    return sane;
+}
+
+NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
+                                          const npksd_allocator *allocator)
+{
+    npksdi_blob blob;
+    npksd_tester plan;
+    npksd_real scales[NPKSD_SCALES_MAX];
+    npksd_options o = npksd_default_options();
+    size_t n = 0, m = 0;
+    uint64_t sum = 0;
+    if (tester == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    *tester = NULL;
+    if (bytes == NULL || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
+        return NPKSD_ERROR_ARGUMENT;
+    NPKSD_MEMSET(&blob, 0, sizeof blob);
+    blob.in_ = (const unsigned char *)bytes;
+    blob.size_ = size;
+    npksdi_blob_head(&blob, size);
+    if (blob.bad_ || size < 64)
+        return NPKSD_ERROR_FORMAT;
+    blob.at_ = size - 8;
+    npksdi_blob_word(&blob, &sum, 8);
+    if (sum != npksdi_blob_sum(blob.in_, size - 8))
+        return NPKSD_ERROR_FORMAT;
+    blob.at_ = 24;
+    blob.size_ = size - 8;
+    npksdi_blob_options(&blob, &o, &n, &m, scales);
+    o.scales = scales;
+    if (blob.bad_ || npksd_options_problem(&o, n, m) != NULL || o.estimator == NPKSD_ESTIMATOR_CALLBACK ||
+        (o.summary == NPKSD_SUMMARY_CALLBACK && m > 1))
+        return NPKSD_ERROR_FORMAT;
+    if (allocator != NULL)
+        o.allocator = *allocator;
+    npksdi_source source = {NPKSDI_LOADED, 0, 0};
+    size_t needed = npksdi_plan(&plan, n, m, &o, source);
+    npksdi_blob counter = blob;
+    counter.in_ = NULL; /* does the blob hold exactly what these sizes ask for? */
+    if (needed > 0)
+        npksdi_blob_model(&counter, &plan);
+    if (needed == 0 || counter.at_ != size - 8)
+        return NPKSD_ERROR_FORMAT;
+    size_t whole = needed + NPKSDI_ALIGNMENT - 1;
+    void *memory = npksdi_alloc(&o.allocator, whole);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    uintptr_t odd = (uintptr_t)memory % NPKSDI_ALIGNMENT;
+    npksd_tester *t = (npksd_tester *)(void *)((char *)memory + (NPKSDI_ALIGNMENT - odd) % NPKSDI_ALIGNMENT);
+    npksdi_plan(t, n, m, &o, source);
+    NPKSD_MEMSET((char *)t + sizeof *t, 0, t->bytes_ - sizeof *t);
+    npksdi_scratch_begin(t, npksdi_own_scratch(t));
+    npksdi_list_components(t, npksdi_component_list(t));
+    npksdi_blob_model(&blob, t);
+    if (blob.bad_ || !npksdi_blob_sane(t)) {
+        npksdi_free(&o.allocator, memory, whole);
+        return NPKSD_ERROR_FORMAT;
+    }
+    npksdi_set_bandwidth(t, t->bandwidth_);
+    t->stage_ = NPKSDI_STAGE_DONE;
+    t->memory_ = memory;
+    t->memory_bytes_ = whole;
+    *tester = t;
     return NPKSD_OK;
 }
 

@@ -3,6 +3,7 @@
 
 /* One suite_*.c file each; the Makefile checks that none is forgotten here. */
 #define SUITES(X)                                                                                 \
+    X(suite_median)                                                                               \
     X(suite_errors)                                                                               \
     X(suite_memory)                                                                               \
     X(suite_determinism)

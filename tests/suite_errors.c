@@ -630,6 +630,36 @@ TEST score_faults(void)
     PASS();
 }
 
+/* Scores are made in blocks of rows; a block that fails must not leave those before it behind. */
+TEST score_faults_leave_scores_untouched(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_real scores[SMALL_N * SMALL_M];
+    test_source source;
+    memset(&source, 0, sizeof source);
+    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options.score_fn = chain_score;
+    options.score_user_data = &source;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    source.calls = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, SMALL_N, scores));
+    size_t calls = source.calls;
+    int kept = 1;
+    for (size_t k = 1; k <= calls; k++) {
+        source.calls = 0;
+        source.bad_call = k;
+        memset(scores, UNTOUCHED, sizeof scores);
+        ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_scores(tester, data, SMALL_N, scores));
+        kept = kept && untouched(scores, sizeof scores);
+    }
+    npksd_tester_destroy(tester);
+    ASSERT(kept);
+    PASS();
+}
+
 static void faulty_summary(const npksd_real *row, size_t m, size_t i, npksd_real *t,
                            void *user_data)
 {
@@ -727,6 +757,146 @@ TEST nonfinite_observed_rows(void)
         ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &after, NULL));
         ASSERTm("the tester is as good as before", same_result(&before, &after));
         npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+TEST diagnosis_without_diagnose(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    npksd_real coordinates[SMALL_M], influence[SMALL_N];
+    npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    memset(&result, UNTOUCHED, sizeof result);
+    memset(coordinates, UNTOUCHED, sizeof coordinates);
+    memset(influence, UNTOUCHED, sizeof influence);
+    diagnosis.coordinate_p = coordinates;
+    diagnosis.row_influence = influence;
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_check(tester, data, &result, &diagnosis));
+    ASSERT(untouched(&result, sizeof result));
+    ASSERT(untouched(coordinates, sizeof coordinates));
+    ASSERT(untouched(influence, sizeof influence));
+    diagnosis.coordinate_p = NULL;
+    ASSERT_STATUSm("influence alone needs nothing", NPKSD_OK,
+                   npksd_tester_check(tester, data, &result, &diagnosis));
+    ASSERT_FALSE(untouched(influence, sizeof influence));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST nonfinite_rows_leave_diagnosis_untouched(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    npksd_real out[3 * SMALL_M + SMALL_N], rows[SMALL_N * SMALL_M];
+    npksd_diagnosis diagnosis;
+    options.diagnose = 1;
+    diagnosis.coordinate_statistic = out;
+    diagnosis.coordinate_p = out + SMALL_M;
+    diagnosis.coordinate_p_adjusted = out + 2 * SMALL_M;
+    diagnosis.row_influence = out + 3 * SMALL_M;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    memset(out, UNTOUCHED, sizeof out);
+    memcpy(rows, data, sizeof rows);
+    rows[SMALL_N * SMALL_M - 1] = not_a_number();
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_check(tester, rows, &result, &diagnosis));
+    ASSERT(untouched(out, sizeof out));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, &diagnosis));
+    for (size_t i = SMALL_M; i < 3 * SMALL_M; i++)
+        ASSERT(out[i] > 0 && out[i] <= 1);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== strange data are data ======== */
+
+#ifdef NPKSD_FLOAT
+#define LARGE ((npksd_real)1e37)
+#define SMALL ((npksd_real)1e-37)
+#define DENORMAL ((npksd_real)1e-42)
+#else
+#define LARGE ((npksd_real)1e300)
+#define SMALL ((npksd_real)1e-300)
+#define DENORMAL ((npksd_real)1e-310)
+#endif
+
+typedef enum strange_kind {
+    ALL_LARGE, ALL_SMALL, MIXED_UNITS, DENORMALS, LARGE_OFFSET, HEAVY_TAILS, ONE_OUTLIER, BITS,
+    HALF_CONSTANT, MOSTLY_ZERO, EQUAL_COLUMNS, ONE_LARGE_CONSTANT, STRANGE_COUNT
+} strange_kind;
+
+static int strange_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    strange_kind kind = *(const strange_kind *)user_data;
+    chain_sample(rows, count, m, rng, NULL);
+    for (size_t i = 0; i < count * m; i++) {
+        npksd_real x = rows[i];
+        switch (kind) {
+        case ALL_LARGE: rows[i] = x * LARGE; break;
+        case ALL_SMALL: rows[i] = x * SMALL; break;
+        case MIXED_UNITS: rows[i] = x * (i % m == 0 ? LARGE : i % m == 1 ? SMALL : 1); break;
+        case DENORMALS: rows[i] = x * DENORMAL; break;
+        case LARGE_OFFSET: rows[i] = x + 1000000; break;
+        case HEAVY_TAILS: rows[i] = x * x * x / (npksd_uniform(rng) + SMALL); break;
+        case ONE_OUTLIER: rows[i] = npksd_uniform(rng) < (npksd_real)0.001 ? LARGE : x; break;
+        case BITS: rows[i] = x > 0; break;
+        case HALF_CONSTANT: rows[i] = i % m == 0 ? 7 : x; break;
+        case MOSTLY_ZERO: rows[i] = npksd_uniform(rng) < (npksd_real)0.98 ? 0 : x; break;
+        case EQUAL_COLUMNS: rows[i] = i % m == 0 ? x : rows[i - 1]; break;
+        case ONE_LARGE_CONSTANT: rows[i] = i % m == 0 ? LARGE : x; break;
+        case STRANGE_COUNT: break;
+        }
+    }
+    return 0;
+}
+
+static int finite(npksd_real value)
+{
+    return value - value == 0; /* not under -ffast-math; the range checks remain there */
+}
+
+TEST strange_data(size_t v)
+{
+    static const char *const names[STRANGE_COUNT] = {
+        "all large", "all small", "mixed units", "denormals", "large offset", "heavy tails",
+        "one outlier", "bits", "half constant", "mostly zero", "equal columns", "large constant"
+    };
+    static const size_t shapes[][3] = { /* n, m, fit_rows */
+        { SMALL_N, SMALL_M, 190 }, { SMALL_N, 1, 190 }, { 1, SMALL_M, 30 }, { 2, 2, 2 }, { 17, 2, 3 }
+    };
+    for (int k = 0; k < STRANGE_COUNT; k++) {
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            strange_kind kind = (strange_kind)k;
+            npksd_options options = variant_options(v);
+            npksd_real rows[SMALL_N * SMALL_M];
+            npksd_rng_state state;
+            npksd_rng rng = npksd_rng_seeded(&state, test_seed, 4000 + i);
+            npksd_result result;
+            size_t n = shapes[i][0], m = shapes[i][1];
+            options.fit_rows = shapes[i][2];
+            if (options.resample_distinct && options.resample > m)
+                options.resample = m;
+            if (n == 1 && options.statistic == NPKSD_STATISTIC_U)
+                continue;
+            strange_sample(rows, n, m, &rng, &kind);
+            for (int off = 0; off < 2; off++) { /* and rows that the generator cannot make */
+                rows[0] += off ? LARGE / 4 : 0;
+                ASSERT_STATUSm(names[k], NPKSD_OK,
+                               npksd_test(rows, n, m, strange_sample, &kind, &options, &result));
+                ASSERTm(names[k], result.p_value > 0 && result.p_value <= 1);
+                ASSERTm(names[k], finite(result.statistic) && finite(result.threshold));
+                ASSERTm(names[k], finite(result.ksd2) && finite(result.bandwidth));
+                ASSERTm(names[k], result.bandwidth > 0);
+            }
+        }
     }
     PASS();
 }
@@ -833,10 +1003,17 @@ SUITE(suite_errors)
     RUN_TEST(overflowing_test);
     RUN_TEST(generator_faults);
     RUN_TEST(score_faults);
+    RUN_TEST(score_faults_leave_scores_untouched);
     RUN_TEST(summary_faults);
     RUN_TEST(generator_that_ignores_its_rng);
     RUN_TEST(generator_of_constant_rows_is_fine);
     RUN_TEST(nonfinite_observed_rows);
+    RUN_TEST(diagnosis_without_diagnose);
+    RUN_TEST(nonfinite_rows_leave_diagnosis_untouched);
+    for (size_t v = 0; v < variant_count(); v++) {
+        greatest_set_test_suffix(variant_name(v));
+        RUN_TEST1(strange_data, v);
+    }
     RUN_TEST(called_too_early);
     RUN_TEST(wild_bootstrap_without_generator);
     RUN_TEST(status_texts);

@@ -190,6 +190,85 @@ TEST exact_workspace(void)
     PASS();
 }
 
+/* n and m on both sides of every block size; outputs of exactly the promised length too. */
+TEST other_shapes(size_t v)
+{
+    static const size_t shapes[][2] = { { 1, 1 },   { 1, 5 },   { 2, 1 },  { 15, 2 }, { 16, 4 },
+                                        { 17, 17 }, { 33, 16 }, { 40, 33 } };
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        npksd_options options = variant_options(v);
+        size_t n = shapes[i][0], m = shapes[i][1], bytes = 0;
+        if (options.resample_distinct && options.resample > m)
+            options.resample = m;
+        if (n == 1 && options.statistic == NPKSD_STATISTIC_U)
+            continue;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(n, m, &options, &bytes));
+        npksd_diagnosis diagnosis;
+        npksd_real *rows = (npksd_real *)malloc(n * m * sizeof *rows);
+        npksd_real *scores = (npksd_real *)malloc(n * m * sizeof *scores);
+        npksd_real *outputs[3];
+        for (size_t k = 0; k < 3; k++)
+            outputs[k] = (npksd_real *)malloc(m * sizeof *outputs[k]);
+        diagnosis.coordinate_statistic = options.diagnose ? outputs[0] : NULL;
+        diagnosis.coordinate_p = options.diagnose ? outputs[1] : NULL;
+        diagnosis.coordinate_p_adjusted = options.diagnose ? outputs[2] : NULL;
+        diagnosis.row_influence = (npksd_real *)malloc(n * sizeof *diagnosis.row_influence);
+        void *workspace = malloc(bytes);
+        npksd_tester *tester = NULL;
+        npksd_result result;
+        draw_rows(rows, n, m, test_seed + 2100 + i);
+        npksd_status status = npksd_tester_init(&tester, n, m, chain_sample, NULL, &options,
+                                                workspace, bytes);
+        if (status == NPKSD_OK)
+            status = finish(tester);
+        if (status == NPKSD_OK)
+            status = npksd_tester_check(tester, rows, &result, &diagnosis);
+        if (status == NPKSD_OK)
+            status = npksd_tester_scores(tester, rows, n, scores);
+        free(workspace);
+        free(diagnosis.row_influence);
+        for (size_t k = 0; k < 3; k++)
+            free(outputs[k]);
+        free(scores);
+        free(rows);
+        ASSERT_STATUS(NPKSD_OK, status);
+        ASSERT(result.p_value > 0 && result.p_value <= 1);
+    }
+    PASS();
+}
+
+TEST bootstrap_without_generator(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result result, again;
+    size_t bytes = 0;
+    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options.score_fn = chain_score;
+    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+    options.standardize = 0;
+    options.bandwidth = 1;
+    for (size_t fit_rows = 2; fit_rows < 200; fit_rows *= 9) { /* even if fewer than n */
+        options.fit_rows = fit_rows;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
+        void *workspace = malloc(bytes);
+        ASSERT(workspace);
+        npksd_status status = npksd_tester_init(&tester, SMALL_N, SMALL_M, NULL, NULL, &options,
+                                                workspace, bytes);
+        if (status == NPKSD_OK)
+            status = finish(tester);
+        if (status == NPKSD_OK)
+            status = npksd_tester_check(tester, data, &result, NULL);
+        if (status == NPKSD_OK)
+            status = npksd_tester_check(tester, data, &again, NULL);
+        free(workspace);
+        ASSERT_STATUS(NPKSD_OK, status);
+        ASSERT(same_result(&result, &again));
+    }
+    PASS();
+}
+
 TEST workspace_one_byte_short(void)
 {
     for (size_t v = 0; v < variant_count(); v++) {
@@ -317,6 +396,11 @@ SUITE(suite_memory)
     RUN_TEST(destroy_at_any_time);
     RUN_TEST(every_allocation_fails_once);
     RUN_TEST(exact_workspace);
+    for (size_t v = 0; v < variant_count(); v++) {
+        greatest_set_test_suffix(variant_name(v));
+        RUN_TEST1(other_shapes, v);
+    }
+    RUN_TEST(bootstrap_without_generator);
     RUN_TEST(workspace_one_byte_short);
     RUN_TEST(dirty_workspace);
     RUN_TEST(every_generator_call_fails_once);

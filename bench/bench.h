@@ -1,0 +1,360 @@
+/*
+ * What the benchmark programs share: a clock, the machine's name, two cores, data to test.
+ * Each program is one unit: it includes this file, which includes the implementation of npksd.h.
+ */
+#ifndef BENCH_H
+#define BENCH_H
+
+#define NPKSD_IMPLEMENTATION
+#include "npksd.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef BENCH_FLAGS
+#define BENCH_FLAGS "(unknown)"
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BENCH_UNUSED __attribute__((unused))
+#else
+#define BENCH_UNUSED
+#endif
+
+/* ======== the machine ======== */
+
+static BENCH_UNUSED double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static BENCH_UNUSED void bench_print_cpu(void)
+{
+    char line[256];
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            printf("cpu       %s", strchr(line, ':') + 2);
+            fclose(file);
+            return;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+    printf("cpu       unknown (no model name in /proc/cpuinfo)\n");
+}
+
+static BENCH_UNUSED void bench_print_machine(void)
+{
+    int version = npksd_version();
+    bench_print_cpu();
+#if defined(__clang__)
+    printf("compiler  clang %s\n", __clang_version__);
+#elif defined(__GNUC__)
+    printf("compiler  gcc %s\n", __VERSION__);
+#else
+    printf("compiler  unknown\n");
+#endif
+    printf("flags     %s\n", BENCH_FLAGS);
+    printf("npksd     %d.%d.%d, %s\n", version / 10000, version / 100 % 100, version % 100,
+           sizeof(npksd_real) == 4 ? "float" : "double");
+}
+
+static BENCH_UNUSED void bench_die(const char *what, npksd_status status)
+{
+    fflush(stdout);
+    fprintf(stderr, "bench: %s: %s\n", what, npksd_status_string(status));
+    _Exit(2);
+}
+
+static BENCH_UNUSED void bench_must(const char *what, npksd_status status)
+{
+    if (status != NPKSD_OK)
+        bench_die(what, status);
+}
+
+static BENCH_UNUSED void *bench_alloc(size_t count, size_t bytes)
+{
+    void *p = calloc(count > 0 ? count : 1, bytes);
+    if (p == NULL)
+        bench_die("calloc", NPKSD_ERROR_MEMORY);
+    return p;
+}
+
+/* ======== several processes ======== */
+
+typedef void (*bench_job_fn)(size_t job, void *result, void *context);
+
+/* Runs jobs 0 ... count - 1, spread over processes, each writing its own result_bytes of the
+   returned array (shared memory, never given back: the programs are short). */
+static BENCH_UNUSED void *bench_parallel(size_t count, size_t processes, size_t result_bytes,
+                                         bench_job_fn job_fn, void *context)
+{
+    size_t bytes = count * result_bytes > 0 ? count * result_bytes : 1;
+    char *results = (char *)mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                                 -1, 0);
+    if (results == (char *)MAP_FAILED)
+        bench_die("mmap", NPKSD_ERROR_MEMORY);
+    if (processes < 1)
+        processes = 1;
+    fflush(stdout);
+    for (size_t p = 0; p < processes; p++) {
+        pid_t child = fork();
+        if (child < 0)
+            bench_die("fork", NPKSD_ERROR_MEMORY);
+        if (child == 0) {
+            for (size_t j = p; j < count; j += processes)
+                job_fn(j, results + j * result_bytes, context);
+            _Exit(0);
+        }
+    }
+    for (size_t p = 0; p < processes; p++) {
+        int status = 0;
+        if (wait(&status) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+            fprintf(stderr, "bench: a worker process failed\n");
+            exit(2);
+        }
+    }
+    return results;
+}
+
+static BENCH_UNUSED size_t bench_processes(void)
+{
+    const char *text = getenv("JOBS");
+    long cores = text != NULL ? atol(text) : sysconf(_SC_NPROCESSORS_ONLN);
+    return cores < 1 ? 1 : cores > 64 ? 64 : (size_t)cores;
+}
+
+/* ======== data ======== */
+
+typedef enum bench_kind {
+    BENCH_GAUSS,       /* independent normals */
+    BENCH_MIXTURE,     /* two normals around (+centre, ...) and (-centre, ...) */
+    BENCH_EACH,        /* every coordinate by itself around +centre or -centre */
+    BENCH_LAPLACE,     /* a share of the numbers is Laplace instead of normal, same variance */
+    BENCH_LAPLACE_ROWS /* the same for whole rows */
+} bench_kind;
+
+typedef struct bench_data {
+    bench_kind kind;
+    double variance;      /* of every coordinate, within a mode */
+    double shift;         /* added to the first shift_count coordinates */
+    size_t shift_count;
+    double centre;        /* MIXTURE: where the modes are ... */
+    size_t centre_count;  /* ... in the first so many coordinates */
+    double upper;         /* ... and the share of the upper one */
+    double covariance;    /* between adjacent coordinates within a mode, below 1/2 */
+    double share;         /* LAPLACE: share of Laplace numbers or rows */
+} bench_data;
+
+static BENCH_UNUSED bench_data bench_gauss(double variance, double shift)
+{
+    bench_data d;
+    memset(&d, 0, sizeof d);
+    d.kind = BENCH_GAUSS;
+    d.variance = variance;
+    d.shift = shift;
+    d.shift_count = (size_t)-1;
+    return d;
+}
+
+static BENCH_UNUSED bench_data bench_mixture(double centre, double upper, double covariance)
+{
+    bench_data d = bench_gauss(1, 0);
+    d.kind = BENCH_MIXTURE;
+    d.centre = centre;
+    d.centre_count = (size_t)-1;
+    d.upper = upper;
+    d.covariance = covariance;
+    return d;
+}
+
+static BENCH_UNUSED bench_data bench_laplace(bench_kind kind, double share)
+{
+    bench_data d = bench_gauss(1, 0);
+    d.kind = kind;
+    d.share = share;
+    return d;
+}
+
+static BENCH_UNUSED double bench_laplace_draw(npksd_rng *rng)
+{
+    double u = (double)npksd_uniform(rng) - 0.5;
+    double tail = 1 - 2 * fabs(u);
+    double x = -log(tail > 1e-300 ? tail : 1e-300) * sqrt(0.5); /* variance 2 * (1/2) */
+    return u < 0 ? -x : x;
+}
+
+/* One row: normals with tri-diagonal covariance (its Cholesky factor is bidiagonal), tails, modes. */
+static BENCH_UNUSED void bench_row(npksd_real *x, size_t m, const bench_data *d, npksd_rng *rng)
+{
+    double mode = 0, deviation = sqrt(d->variance), below = 0, diagonal = 1;
+    int laplace_row = d->kind == BENCH_LAPLACE_ROWS && (double)npksd_uniform(rng) < d->share;
+    double previous = 0;
+    if (d->kind == BENCH_MIXTURE)
+        mode = (double)npksd_uniform(rng) < d->upper ? d->centre : -d->centre;
+    for (size_t i = 0; i < m; i++) {
+        int laplace = laplace_row
+            || (d->kind == BENCH_LAPLACE && (double)npksd_uniform(rng) < d->share);
+        double z = laplace ? bench_laplace_draw(rng) : (double)npksd_normal(rng);
+        double y = z;
+        if (d->covariance > 0 || d->covariance < 0) {
+            if (i > 0) {
+                below = d->covariance / diagonal;
+                diagonal = sqrt(1 - below * below);
+            }
+            y = below * previous + diagonal * z;
+            previous = z;
+        }
+        y *= deviation;
+        if (d->kind == BENCH_EACH)
+            mode = (double)npksd_uniform(rng) < d->upper ? d->centre : -d->centre;
+        if (i < d->centre_count)
+            y += mode;
+        if (i < d->shift_count)
+            y += d->shift;
+        x[i] = (npksd_real)y;
+    }
+}
+
+static BENCH_UNUSED int bench_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
+                                     void *user_data)
+{
+    const bench_data *d = (const bench_data *)user_data;
+    for (size_t r = 0; r < count; r++)
+        bench_row(rows + r * m, m, d, rng);
+    return 0;
+}
+
+/* The true score of GAUSS and MIXTURE data without covariance: the oracle. */
+static BENCH_UNUSED int bench_score(const npksd_real *rows, size_t count, size_t m,
+                                    npksd_real *scores, void *user_data)
+{
+    const bench_data *d = (const bench_data *)user_data;
+    if (d->kind != BENCH_GAUSS && d->kind != BENCH_MIXTURE)
+        return 1;
+    for (size_t r = 0; r < count; r++) {
+        const npksd_real *x = rows + r * m;
+        double log_odds = 0, mode = 0;
+        if (d->kind == BENCH_MIXTURE) {
+            log_odds = log(d->upper / (1 - d->upper));
+            for (size_t i = 0; i < m && i < d->centre_count; i++)
+                log_odds += 2 * d->centre * (double)x[i] / d->variance;
+            mode = d->centre * tanh(log_odds / 2);
+        }
+        for (size_t i = 0; i < m; i++) {
+            double centre = (i < d->centre_count ? mode : 0) + (i < d->shift_count ? d->shift : 0);
+            scores[r * m + i] = (npksd_real)((centre - (double)x[i]) / d->variance);
+        }
+    }
+    return 0;
+}
+
+/* ======== numbers ======== */
+
+static BENCH_UNUSED int bench_compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static BENCH_UNUSED double bench_median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, bench_compare);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* mean and its standard error over count values */
+static BENCH_UNUSED void bench_mean(const double *values, size_t count, double *mean, double *error)
+{
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += values[i];
+    *mean = sum / (double)count;
+    for (size_t i = 0; i < count; i++)
+        squares += (values[i] - *mean) * (values[i] - *mean);
+    *error = count > 1 ? sqrt(squares / (double)(count - 1) / (double)count) : 0;
+}
+
+/* ======== options from the command line ======== */
+
+static BENCH_UNUSED int bench_name(const char *text, const char *const *names)
+{
+    for (int i = 0; names[i] != NULL; i++)
+        if (strcmp(text, names[i]) == 0)
+            return i;
+    fprintf(stderr, "bench: unknown value '%s'; one of:", text);
+    for (int i = 0; names[i] != NULL; i++)
+        fprintf(stderr, " %s", names[i]);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+static const char *const bench_estimators[] = { "auto", "gauss", "poly", "spline", "rbf",
+                                                "true", NULL };
+static const char *const bench_summaries[] = { "mean", "none", "all", "mean_var", "neighbours",
+                                               NULL };
+static const char *const bench_statistics[] = { "uv", "v", "u", NULL };
+
+/* key=value for the options one wants to vary in an experiment; 0 = not such a key */
+static BENCH_UNUSED int bench_option(npksd_options *o, const char *argument)
+{
+    static npksd_real scales[NPKSD_SCALES_MAX];
+    const char *value = strchr(argument, '=');
+    size_t length = value != NULL ? (size_t)(value - argument) : 0;
+    if (value == NULL)
+        return 0;
+    value++;
+#define BENCH_KEY(key) (length == strlen(key) && strncmp(argument, key, length) == 0)
+    if (BENCH_KEY("estimator")) {
+        o->estimator = bench_name(value, bench_estimators);
+    } else if (BENCH_KEY("summary")) {
+        o->summary = bench_name(value, bench_summaries);
+    } else if (BENCH_KEY("statistic")) {
+        o->statistic = bench_name(value, bench_statistics);
+    } else if (BENCH_KEY("components")) {
+        o->components = (unsigned)atoi(value);
+    } else if (BENCH_KEY("degree")) {
+        o->degree = (size_t)atol(value);
+    } else if (BENCH_KEY("basis")) {
+        o->basis = (size_t)atol(value);
+    } else if (BENCH_KEY("ridge")) {
+        o->ridge = (npksd_real)atof(value);
+    } else if (BENCH_KEY("fit_rows")) {
+        o->fit_rows = (size_t)atol(value);
+    } else if (BENCH_KEY("pilot")) {
+        o->pilot = (size_t)atol(value);
+    } else if (BENCH_KEY("replicates")) {
+        o->replicates = (size_t)atol(value);
+    } else if (BENCH_KEY("features")) {
+        o->features = (size_t)atol(value);
+    } else if (BENCH_KEY("smooth")) {
+        o->smooth = (npksd_real)atof(value);
+    } else if (BENCH_KEY("form")) {
+        o->form = atoi(value);
+    } else if (BENCH_KEY("kernel")) {
+        o->kernel = atoi(value);
+    } else if (BENCH_KEY("scales")) {
+        o->scale_count = 0;
+        o->scales = scales;
+        for (const char *p = value; p != NULL && o->scale_count < NPKSD_SCALES_MAX;) {
+            scales[o->scale_count++] = (npksd_real)atof(p);
+            p = strchr(p, ',');
+            p = p != NULL ? p + 1 : NULL;
+        }
+    } else {
+        return 0;
+    }
+#undef BENCH_KEY
+    return 1;
+}
+
+#endif /* BENCH_H */

@@ -1,0 +1,89 @@
+/* The median distance: ties, clusters and order must not mislead the search for it. */
+#include "support.h"
+#include "ref.h"
+
+enum { ROWS = 1000, COLUMNS = 3 };
+
+typedef enum row_kind {
+    CONTINUOUS, BITS, THREE_LEVELS, DICE, SORTED, POWERS, CLUSTERS, ONE_DIFFERS, TWO_VALUES_BLOCKED,
+    PERIODIC, KIND_COUNT
+} row_kind;
+
+static const char *const kind_names[KIND_COUNT] = {
+    "continuous", "bits", "three_levels", "dice", "sorted", "powers", "clusters", "one_differs",
+    "two_values_blocked", "periodic"
+};
+
+static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, uint64_t stream)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, stream);
+    for (size_t i = 0; i < count * m; i++) {
+        npksd_real u = npksd_uniform(&rng), row = (npksd_real)(i / m);
+        switch (kind) {
+        case CONTINUOUS: rows[i] = npksd_normal(&rng); break;
+        case BITS: rows[i] = u < (npksd_real)0.5; break;
+        case THREE_LEVELS: rows[i] = (npksd_real)(int)(3 * u); break;
+        case DICE: rows[i] = (npksd_real)(1 + (int)(6 * u)); break;
+        case SORTED: rows[i] = row; break;
+        case POWERS: rows[i] = (npksd_real)((uint64_t)1 << (i / m % 50)); break;
+        case CLUSTERS: rows[i] = (u < (npksd_real)0.5 ? 0 : 1000) + npksd_normal(&rng); break;
+        case ONE_DIFFERS: rows[i] = i / m == count / 2 ? 1 : 0; break;
+        case TWO_VALUES_BLOCKED: rows[i] = i / m < count / 2; break;
+        case PERIODIC: rows[i] = (npksd_real)(i / m % 7); break;
+        case KIND_COUNT: break;
+        }
+    }
+}
+
+TEST median_of(const row_kind *kind)
+{
+    static const size_t counts[] = { 2, 3, 5, 16, 17, 33, 64, 65, 100, 190, 400, ROWS };
+    static npksd_real rows[ROWS * COLUMNS];
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        for (size_t m = 1; m <= COLUMNS; m += counts[c] > 100 ? 2 : 1) {
+            npksd_real median = 0;
+            make_rows(*kind, rows, counts[c], m, 5000 + c * COLUMNS + m);
+            ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, counts[c], m, NULL, &median));
+            double expected = ref_median_distance(rows, counts[c], m);
+            ASSERT_IN_RANGE(expected, median, expected * (sizeof median == 4 ? 1e-5 : 1e-12));
+        }
+    }
+    PASS();
+}
+
+static int dice_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    (void)user_data;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = (npksd_real)(1 + (int)(6 * npksd_uniform(rng)));
+    return 0;
+}
+
+/* as many kept rows as there can be */
+TEST dice_with_default_fit(void)
+{
+    npksd_real rows[SMALL_N * SMALL_M];
+    npksd_result result;
+    npksd_options options = npksd_default_options();
+    options.replicates = SMALL_REPLICATES;
+    options.pilot = 9;
+    for (size_t m = 1; m <= SMALL_M; m++) {
+        make_rows(DICE, rows, SMALL_N, m, 6000 + m);
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_test(rows, SMALL_N, m, dice_sample, NULL, &options, &result));
+        ASSERT(result.flags & NPKSD_FLAG_TIES);
+        ASSERT(result.bandwidth > 0);
+    }
+    PASS();
+}
+
+SUITE(suite_median)
+{
+    for (int k = 0; k < KIND_COUNT; k++) {
+        row_kind kind = (row_kind)k;
+        greatest_set_test_suffix(kind_names[k]);
+        RUN_TEST1(median_of, &kind);
+    }
+    RUN_TEST(dice_with_default_fit);
+}
