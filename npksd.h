@@ -323,7 +323,8 @@ NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real 
 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows, size_t count,
                                            npksd_real *scores);
-/* The fitted scores at any rows (count x m), in the units of the rows. NPKSD_ERROR_STATE before the fit. */
+/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn. With
+   an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
@@ -1064,6 +1065,7 @@ typedef struct npksdi_scratch {
     size_t active_count_;            /* columns of s_ and p_ */
     npksd_real weight_sum_;          /* sum_i w_i^2 */
     int equal_;                      /* all weights 1/m: X X' serves twice */
+    int bad_summary_;                /* summary_fn wrote NaN or infinity */
 } npksdi_scratch;
 
 struct npksd_tester {
@@ -1340,12 +1342,13 @@ static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
 
 /* ======== >>scores: conditional scores, learnt in closed form ======== */
 
-/* t for coordinate i, d x NPKSDI_T, from the panel z (and, for a callback, from the rows themselves).
-   totals: sum and sum of squares of z over the coordinates. */
-static void npksdi_summary(const npksd_tester *t, const npksd_real *z, const npksd_real *totals,
+/* t for coordinate i, d x NPKSDI_T, from the panel z and its totals (and, for a callback, from the rows
+   themselves; NaN and infinity are noted in the scratch). */
+static void npksdi_summary(const npksd_tester *t, npksdi_scratch *w, const npksd_real *z,
                            const npksd_real *rows, size_t count, size_t i, npksd_real *out)
 {
     size_t m = t->m_;
+    const npksd_real *totals = NPKSDI_IN(t, w, totals);
     const npksd_real *x = z + i * NPKSDI_T;
     npksd_real others = 1 / (npksd_real)(m > 1 ? m - 1 : 1);
     switch (t->summary_) {
@@ -1372,6 +1375,7 @@ static void npksdi_summary(const npksd_tester *t, const npksd_real *z, const npk
         for (size_t l = 0; l < count; l++) {
             npksd_real *one = out + t->d_ * NPKSDI_T; /* the callback writes d neighbours */
             t->options_.summary_fn(rows + l * m, m, i, one, t->options_.summary_user_data);
+            w->bad_summary_ |= !npksdi_finite(one, t->d_);
             for (size_t k = 0; k < t->d_; k++)
                 out[k * NPKSDI_T + l] = one[k];
         }
@@ -1384,10 +1388,10 @@ static void npksdi_summary(const npksd_tester *t, const npksd_real *z, const npk
 }
 
 /* Summaries are centred and scaled by the fit sample; the other coordinates themselves already are. */
-static void npksdi_standard_summary(const npksd_tester *t, const npksd_real *z, const npksd_real *totals,
+static void npksdi_standard_summary(const npksd_tester *t, npksdi_scratch *w, const npksd_real *z,
                                     const npksd_real *rows, size_t count, size_t i, npksd_real *out)
 {
-    npksdi_summary(t, z, totals, rows, count, i, out);
+    npksdi_summary(t, w, z, rows, count, i, out);
     if (t->summary_ == NPKSD_SUMMARY_ALL)
         return;
     for (size_t k = 0; k < t->d_; k++) {
@@ -1399,8 +1403,18 @@ static void npksdi_standard_summary(const npksd_tester *t, const npksd_real *z, 
     }
 }
 
-static void npksdi_totals(const npksd_tester *t, const npksd_real *z, npksd_real *totals)
+/* Was a summary not a number? Asked once per item; the answer clears the note. */
+static npksd_status npksdi_summary_status(npksdi_scratch *w)
 {
+    int bad = w->bad_summary_;
+    w->bad_summary_ = 0;
+    return bad ? NPKSD_ERROR_NONFINITE : NPKSD_OK;
+}
+
+/* Sum and sum of squares of z over the coordinates. */
+static void npksdi_totals(const npksd_tester *t, npksdi_scratch *w, const npksd_real *z)
+{
+    npksd_real *totals = NPKSDI_IN(t, w, totals);
     for (size_t l = 0; l < 2 * NPKSDI_T; l++)
         totals[l] = 0;
     for (size_t j = 0; j < t->m_; j++)
@@ -1689,7 +1703,7 @@ static void npksdi_score_coordinate(const npksd_tester *t, npksdi_scratch *w, si
         npksdi_product(s, 1, theta, 0, 1, z - NPKSDI_T, NPKSDI_T, f->features_, 0);
         return;
     }
-    npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), rows, count, i, tt);
+    npksdi_standard_summary(t, w, z, rows, count, i, tt);
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
         npksdi_score_spline(t, f, i, x, tt, s, work);
     } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
@@ -1732,7 +1746,7 @@ static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w,
     if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
         return npksdi_score_callback(t, w, rows, count, s);
     const uint32_t *family_of = npksdi_ints(t, t->at_.family_of_);
-    npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+    npksdi_totals(t, w, z);
     if (t->summary_ == NPKSD_SUMMARY_ALL && t->centre_count_ > 0)
         npksdi_shared_bumps(t, z - NPKSDI_T, t->centre_count_);
     for (size_t i = 0; i < t->m_; i++) {
@@ -1747,7 +1761,7 @@ static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w,
         for (size_t l = count; l < NPKSDI_T; l++)
             out[l] = 0;
     }
-    return NPKSD_OK;
+    return npksdi_summary_status(w);
 }
 
 /* ---- sums for the fit: A = sum phi phi', c = sum dphi/dx ----
@@ -1799,7 +1813,7 @@ static void npksdi_add_block_item(npksd_tester *t, npksdi_scratch *w, size_t ite
     const npksd_real *rows = NPKSDI_MODEL(t, block);
     if (item == 0) {
         npksdi_scale_panel(t, rows, t->block_rows_, z - NPKSDI_T);
-        npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+        npksdi_totals(t, w, z);
         if (t->summary_ == NPKSD_SUMMARY_ALL && t->centre_count_ > 0)
             npksdi_shared_bumps(t, z - NPKSDI_T, t->centre_count_);
     }
@@ -1812,7 +1826,7 @@ static void npksdi_add_block_item(npksd_tester *t, npksdi_scratch *w, size_t ite
             if (f->shared_ || npksdi_is_constant(t, i))
                 continue;
             if (!have_t)
-                npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), rows, t->block_rows_, i, tt);
+                npksdi_standard_summary(t, w, z, rows, t->block_rows_, i, tt);
             have_t = 1;
             npksdi_features(t, f, i, z + i * NPKSDI_T, tt, phi, slope, NPKSDI_IN(t, w, work));
             npksdi_turn(phi, f->features_, padded, t->block_rows_, turned);
@@ -3934,10 +3948,10 @@ static void npksdi_summary_block(npksd_tester *t, size_t block)
     npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *tt = NPKSDI_IN(t, w, t);
     npksd_real *stats = NPKSDI_MODEL(t, summary_stats);
     npksdi_scale_panel(t, rows, count, z - NPKSDI_T);
-    npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+    npksdi_totals(t, w, z);
     for (size_t slot = 0; slot < t->active_count_; slot++) {
         size_t i = npksdi_ints(t, t->at_.active_)[slot];
-        npksdi_summary(t, z, NPKSDI_IN(t, w, totals), rows, count, i, tt);
+        npksdi_summary(t, w, z, rows, count, i, tt);
         for (size_t k = 0; k < d; k++)
             for (size_t l = 0; l < count; l++) {
                 npksd_real *s = stats + i * d + k, v = tt[k * NPKSDI_T + l];
@@ -3984,11 +3998,11 @@ static void npksdi_choose_centres(npksd_tester *t)
                 centres[k * m + j] = z[j * NPKSDI_T];
             continue;
         }
-        npksdi_totals(t, z, NPKSDI_IN(t, w, totals));
+        npksdi_totals(t, w, z);
         for (size_t slot = 0; slot < t->active_count_; slot++) {
             size_t i = npksdi_ints(t, t->at_.active_)[slot];
             npksd_real *centre = centres + (i * K + k) * (1 + d);
-            npksdi_standard_summary(t, z, NPKSDI_IN(t, w, totals), row, 1, i, tt);
+            npksdi_standard_summary(t, w, z, row, 1, i, tt);
             centre[0] = z[i * NPKSDI_T];
             for (size_t e = 0; e < d; e++)
                 centre[1 + e] = tt[e * NPKSDI_T];
@@ -4219,7 +4233,7 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
     case NPKSDI_STAGE_SUBSAMPLE: *more = npksdi_subsample_item(t, cost); break;
     default: *more = 0; break;
     }
-    return status;
+    return status == NPKSD_OK ? npksdi_summary_status(npksdi_own_scratch(t)) : status;
 }
 
 /* One unit of the current job; *finished with its last unit. */
@@ -4896,6 +4910,11 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *s = NPKSDI_IN(t, w, scores);
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
+    if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
+        if (t->options_.score_fn(rows, count, m, scores, t->options_.score_user_data) != 0)
+            return NPKSD_ERROR_GENERATOR;
+        return npksdi_finite(scores, count * m) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
+    }
     for (size_t first = 0; first < count; first += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - first);
         npksdi_scale_panel(t, rows + first * m, some, z - NPKSDI_T);

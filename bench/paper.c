@@ -158,7 +158,7 @@ static void variance(void)
     for (int l = 0; l < LEVELS_MAX; l++)
         s.data[l] = bench_gauss(1 + levels[l], 0);
     s.level_count = LEVELS_MAX;
-    printf("== GVD, m = 3, n = 100, N = 1000, b = 499\n\n");
+    printf("== GVD, m = 3, n = 100, N = 1000, b = %zu\n\n", s.replicates);
     print_setting(&s, "variance change", levels);
 }
 
@@ -185,7 +185,7 @@ static void mixture(void)
     for (int l = 0; l < LEVELS_MAX; l++)
         s.data[l] = bench_mixture(1, 0.5, levels[l]);
     s.level_count = LEVELS_MAX;
-    printf("== MoG, m = 6, n = 200, N = 1000, b = 499\n\n");
+    printf("== MoG, m = 6, n = 200, N = 1000, b = %zu\n\n", s.replicates);
     print_setting(&s, "adjacent covariance", levels);
 }
 
@@ -217,8 +217,8 @@ static void resample(void)
     s.level_count = 3;
     s.list = list;
     s.method_count = count;
-    printf("== MoG, m = 40, n = 100, N = 1000, b = 199: B re-sampled coordinates, "
-           "NP-KSD_mean, vector\n\n");
+    printf("== MoG, m = 40, n = 100, N = 1000, b = %zu: B re-sampled coordinates, "
+           "NP-KSD_mean, vector\n\n", s.replicates);
     print_setting(&s, "adjacent covariance", levels);
 }
 
