@@ -34,6 +34,78 @@
  *         return 0;
  *     }
  *
+ * WHAT IT TESTS
+ *     n recorded rows of m numbers, and a function that draws such rows. Null hypothesis: the recorded rows
+ *     come from that function. p_value is exact for every n, m and every quality of the fit:
+ *     P(p <= a) <= a for each a if the null hypothesis holds. A small p says "these rows are not from this
+ *     generator". A large p does not say "the generator is right": only that n rows did not show a fault.
+ *     Use rows the generator was not fitted to, and let one data set be one call: rows inside a data set may
+ *     depend on each other (a trajectory, a session), data sets must not.
+ *
+ * HOW
+ *     (1) Draw N = fit_rows rows and learn, in closed form, the conditional scores s_i(x | t) of each
+ *     coordinate given a summary t of the others. (2) A Stein kernel turns rows and scores into a number that
+ *     is small for rows from the generator. (3) Draw b = replicates data sets of n rows: p is the rank of the
+ *     observed number among theirs. The default statistic is the largest of several components, each
+ *     standardised on a pilot batch of data sets:
+ *         STEIN   V- and U-statistics at four bandwidths: shape and location, anything smooth
+ *         MIRROR  the same with the scores reversed, two-sided: spread and tails; blind to pure shifts
+ *         MOMENT  kernel 1 + x.y: means, variances, covariances; blind to shape beyond them
+ *         MMD     distance to drawn rows: proportions of separated modes, which no score can see
+ *     For the paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one scale
+ *     of 1, standardize = 0, form = NPKSD_FORM_SCALAR. bench/RESULTS.md measures who sees what.
+ *
+ * API TIERS
+ *     1  npksd_test, npksd_test_samples: one call, one answer
+ *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in memory of your
+ *        own; saved as a blob and loaded on a device
+ *     3  npksd_worker: the replicates on your own threads or MPI ranks
+ *     npksd_self_check asks whether a generator is fit for testing, npksd_power what a recording could show.
+ *
+ * MEMORY
+ *     A tester is one block: npksd_tester_size bytes, roughly 8 (3.5 n m + min(N, 1000) m + 10 b + 2 N m / 4000
+ *     fit sums) and never n x n (the wild bootstrap alone keeps n^2/2 numbers a bandwidth). init uses a block
+ *     of yours at any address; create asks options.allocator once; nothing is allocated later, and no more
+ *     than about 4 KiB of stack is used.
+ *
+ * RANDOMNESS
+ *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i). Replicate
+ *     r is stream r; fit, pilot, index sets, noise and permutations have streams of their own. Seed 0 is an
+ *     ordinary seed. A caller's rng with seek_fn keeps all of this; without it numbers are used in order.
+ *
+ * FRAME BUDGET
+ *     npksd_tester_step(t, k) does k units. A generator call is one unit, all else is cut into units of about
+ *     0.1 ms. Any pattern of steps gives the same bits. The caller owns the clock.
+ *
+ * THREADS
+ *     (a) No mutable globals. (b) Distinct testers in distinct threads. (c) One tester in one thread at a time,
+ *     except npksd_tester_replicates, which takes it const, one worker a thread.
+ *
+ * DETERMINISM
+ *     The same binary gives the same bits. Other compilers and flags do too as long as they neither contract
+ *     a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary only.
+ *
+ * NUMERICS AND LIMITS
+ *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float 1e4), so 1e300
+ *     is an ordinary unit. A coordinate that never changes in the fit sample is watched on a scale of 1e-3 of
+ *     the others. NaN and infinity are refused by bit pattern. Correct to 1e-7 under -ffast-math.
+ *     Cost a data set: n^2 (m + columns) for the pairs, or n F m with features = F; m at most 4e6, 256
+ *     features a coordinate (GAUSS: any), 16 scales. Discrete rows: exact, but scores like densities; try
+ *     smooth = 0.1. Few replicates: 1/(b+1) is the least p.
+ *
+ * CONFIG MACROS (define before the include that has NPKSD_IMPLEMENTATION; FLOAT, STATIC and NAMESPACE before all)
+ *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
+ *     NPKSD_STATIC             all functions static: private to the including file
+ *     NPKSD_NAMESPACE          a prefix for every symbol
+ *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
+ *     NPKSD_ASSERT(x)          default: nothing
+ *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings or includes
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm (with
+ *                              NPKSD_BLAS_INT, default int)
+ *
+ * ERRORS
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative; npksd_status_string names them. On any error outputs
+ *     are untouched and memory is given back. The verdict is never a status: it is in npksd_result.
  */
 #ifndef NPKSD_H
 #define NPKSD_H
@@ -413,6 +485,9 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 #include <stdlib.h>
 #include <string.h>
 #endif
+#ifdef NPKSD_USE_CBLAS
+#include <cblas.h>
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -423,6 +498,9 @@ extern "C" {
 #endif
 #if (defined(NPKSD_MEMCPY) && !defined(NPKSD_MEMSET)) || (!defined(NPKSD_MEMCPY) && defined(NPKSD_MEMSET))
 #error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
+#endif
+#if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
+#error "npksd.h: define NPKSD_USE_CBLAS or NPKSD_GEMM, not both"
 #endif
 #ifndef NPKSD_ASSERT
 #define NPKSD_ASSERT(x) ((void)0)
@@ -483,7 +561,11 @@ typedef uint64_t npksdi_bits;
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
    plain -O2 without being told about the processor. NPKSDI_G rows at a time meet a panel. */
 #define NPKSDI_T 16
+#if defined(NPKSD_USE_CBLAS) || defined(NPKSD_GEMM)
+#define NPKSDI_G 16 /* a library's product is worth calling for whole panels */
+#else
 #define NPKSDI_G 4
+#endif
 #define NPKSDI_TILE (NPKSDI_T * NPKSDI_G)
 
 NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
@@ -842,13 +924,32 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 
 /* ======== >>linalg: the one product kernel, Cholesky, selection ======== */
 
-/* out[a][l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T.
+#ifdef NPKSD_USE_CBLAS
+#ifndef NPKSD_BLAS_INT
+#define NPKSD_BLAS_INT int
+#endif
+#ifdef NPKSD_FLOAT
+#define NPKSDI_CBLAS_GEMM cblas_sgemm
+#else
+#define NPKSDI_CBLAS_GEMM cblas_dgemm
+#endif
+#define NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)                  \
+    NPKSDI_CBLAS_GEMM(CblasRowMajor, (turned) ? CblasTrans : CblasNoTrans, CblasNoTrans,              \
+                      (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms), 1, A, \
+                      (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, C,       \
+                      (NPKSD_BLAS_INT)(ldc))
+#endif
+#ifndef NPKSD_BLAS_INT
+#define NPKSD_BLAS_INT ptrdiff_t
+#endif
+
+/* out[a][l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or column is 1.
    Gram tiles, linear scores, moment matrices and random features are all this product. Two rows and
    four terms at a time: each load of B serves two rows, each load of out four terms. */
-static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t rows,
-                           const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
-                           const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
-                           int accumulate)
+static void npksdi_product_here(npksd_real *NPKSDI_RESTRICT out, size_t rows,
+                                const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
+                                int accumulate)
 {
     size_t a = 0;
     for (; a + 2 <= rows; a += 2) {
@@ -896,6 +997,27 @@ static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t rows,
                 o0[l] += p0 * b[l];
         }
     }
+}
+
+/* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
+   C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers cannot
+   hold, stay here. */
+static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t rows,
+                           const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                           const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
+                           int accumulate)
+{
+#ifdef NPKSD_GEMM
+    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
+    int turned = row == 1 && column != 1;
+    size_t lda = turned ? column : row;
+    if (rows >= 4 && terms >= 8 && lda >= (turned ? rows : terms) && rows <= most && terms <= most &&
+        lda <= most && stride <= most) {
+        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, NPKSDI_T);
+        return;
+    }
+#endif
+    npksdi_product_here(out, rows, A, row, column, B, stride, terms, accumulate);
 }
 
 /* Sum of the lanes, pairwise. */
@@ -1691,7 +1813,7 @@ static void npksdi_score_spline(const npksd_tester *t, const npksdi_family *f, s
     }
 }
 
-/* s_i = theta_i' phi for one coordinate and one panel. */
+/* s_i = theta_i' phi for one coordinate and one panel, for features of its own. */
 static void npksdi_score_coordinate(const npksd_tester *t, npksdi_scratch *w, size_t i,
                                     const npksd_real *z, const npksd_real *rows, size_t count,
                                     npksd_real *s)
@@ -1699,10 +1821,6 @@ static void npksdi_score_coordinate(const npksd_tester *t, npksdi_scratch *w, si
     const npksd_real *x = z + i * NPKSDI_T, *theta = NPKSDI_MODEL(t, theta) + i * t->theta_stride_;
     npksd_real *tt = NPKSDI_IN(t, w, t), *phi = NPKSDI_IN(t, w, phi), *work = NPKSDI_IN(t, w, work);
     const npksdi_family *f = t->family_ + npksdi_ints(t, t->at_.family_of_)[i];
-    if (f->shared_) {
-        npksdi_product(s, 1, theta, 0, 1, z - NPKSDI_T, NPKSDI_T, f->features_, 0);
-        return;
-    }
     npksdi_standard_summary(t, w, z, rows, count, i, tt);
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
         npksdi_score_spline(t, f, i, x, tt, s, work);
@@ -1749,18 +1867,27 @@ static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w,
     npksdi_totals(t, w, z);
     if (t->summary_ == NPKSD_SUMMARY_ALL && t->centre_count_ > 0)
         npksdi_shared_bumps(t, z - NPKSDI_T, t->centre_count_);
-    for (size_t i = 0; i < t->m_; i++) {
+    const npksd_real *wanted = weights != NULL ? weights : NPKSDI_MODEL(t, weights);
+    for (size_t i = 0, run = 1; i < t->m_; i += run, run = 1) {
         npksd_real *out = s + i * NPKSDI_T;
-        if (!((weights != NULL ? weights : NPKSDI_MODEL(t, weights))[i] > 0))
+        uint32_t family = family_of[i];
+        if (!(wanted[i] > 0)) {
             NPKSD_MEMSET(out, 0, NPKSDI_T * sizeof *out);
-        else if (family_of[i] == (uint32_t)NPKSDI_CONSTANT)
+        } else if (family == (uint32_t)NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
                 out[l] = -z[i * NPKSDI_T + l];
-        else
+        } else if (t->family_[family].shared_) { /* neighbours alike: one product of several rows */
+            while (i + run < t->m_ && family_of[i + run] == family && wanted[i + run] > 0)
+                run++;
+            npksdi_product(out, run, NPKSDI_MODEL(t, theta) + i * t->theta_stride_, t->theta_stride_, 1,
+                           z - NPKSDI_T, NPKSDI_T, t->family_[family].features_, 0);
+        } else {
             npksdi_score_coordinate(t, w, i, z, rows, count, out);
-        for (size_t l = count; l < NPKSDI_T; l++)
-            out[l] = 0;
+        }
     }
+    for (size_t i = 0; i < t->m_ && count < NPKSDI_T; i++)
+        for (size_t l = count; l < NPKSDI_T; l++)
+            s[i * NPKSDI_T + l] = 0;
     return npksdi_summary_status(w);
 }
 
@@ -2300,18 +2427,22 @@ static const npksd_real *npksdi_pair_mask(const npksd_tester *t, npksdi_scratch 
     return mask;
 }
 
+/* Sums over the rows of a tile, lane by lane: of k v, and of k alone. */
 NPKSDI_INLINE void npksdi_add_tile(npksd_real *NPKSDI_RESTRICT sum, const npksd_real *NPKSDI_RESTRICT k,
                                    const npksd_real *NPKSDI_RESTRICT v)
 {
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        sum[l] += (k[l] * v[l] + k[NPKSDI_T + l] * v[NPKSDI_T + l]) +
-                  (k[2 * NPKSDI_T + l] * v[2 * NPKSDI_T + l] +
-                   k[3 * NPKSDI_T + l] * v[3 * NPKSDI_T + l]);
+    const size_t T = NPKSDI_T;
+    for (size_t a = 0; a < NPKSDI_G; a += 4, k += 4 * T, v += 4 * T)
+        for (size_t l = 0; l < T; l++)
+            sum[l] += (k[l] * v[l] + k[T + l] * v[T + l]) +
+                      (k[2 * T + l] * v[2 * T + l] + k[3 * T + l] * v[3 * T + l]);
 }
 NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum, const npksd_real *NPKSDI_RESTRICT k)
 {
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        sum[l] += (k[l] + k[NPKSDI_T + l]) + (k[2 * NPKSDI_T + l] + k[3 * NPKSDI_T + l]);
+    const size_t T = NPKSDI_T;
+    for (size_t a = 0; a < NPKSDI_G; a += 4, k += 4 * T)
+        for (size_t l = 0; l < T; l++)
+            sum[l] += (k[l] + k[T + l]) + (k[2 * T + l] + k[3 * T + l]);
 }
 
 /* 2.7, without m Gram products: each coordinate's s'Ks, x'Ks and x'Kx over this tile, and K.1. */
@@ -6091,4 +6222,82 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 #ifdef __cplusplus
 }
 #endif
+
+#undef NPKSDI_C
+#undef NPKSDI_TINY
+#undef NPKSDI_EPSILON
+#undef NPKSDI_HUGE
+#undef NPKSDI_CLAMP
+#undef NPKSDI_UNSCALED_CLAMP
+#undef NPKSDI_EXP_LOW
+#undef NPKSDI_EXP_INSIDE
+#undef NPKSDI_MANTISSA
+#undef NPKSDI_BIAS
+#undef NPKSDI_T
+#undef NPKSDI_G
+#undef NPKSDI_CBLAS_GEMM
+#undef NPKSDI_TILE
+#undef NPKSDI_SINCOS
+#undef NPKSDI_STREAM
+#undef NPKSDI_CONSTANT
+#undef NPKSDI_UNIT_COST
+#undef NPKSDI_KNOTS_LEAST
+#undef NPKSDI_HEAD
+#undef NPKSDI_MODEL
+#undef NPKSDI_IN
+#undef NPKSDI_ALIGNMENT
+#undef NPKSDI_MAGIC
+#undef NPKSDI_RESTRICT
+#undef NPKSDI_INLINE
+#undef NPKSDI_DEF
 #endif /* NPKSD_IMPLEMENTATION */
+
+/*
+ * npksd.h is available under two licences; take the one you prefer.
+ *
+ * ------------------------------------------------------------------------------
+ * ALTERNATIVE A - MIT License
+ *
+ * Copyright (c) 2026 npksd.h contributors
+ *
+ * Permission is hereby granted, free of charge, to any person obtaining a copy
+ * of this software and associated documentation files (the "Software"), to deal
+ * in the Software without restriction, including without limitation the rights
+ * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
+ * copies of the Software, and to permit persons to whom the Software is
+ * furnished to do so, subject to the following conditions:
+ *
+ * The above copyright notice and this permission notice shall be included in all
+ * copies or substantial portions of the Software.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+ * SOFTWARE.
+ *
+ * ------------------------------------------------------------------------------
+ * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
+ *
+ * This is free and unencumbered software released into the public domain.
+ *
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
+ * software, either in source code form or as a compiled binary, for any purpose,
+ * commercial or non-commercial, and by any means.
+ *
+ * In jurisdictions that recognize copyright laws, the author or authors of this
+ * software dedicate any and all copyright interest in the software to the public
+ * domain. We make this dedication for the benefit of the public at large and to
+ * the detriment of our heirs and successors. We intend this dedication to be an
+ * overt act of relinquishment in perpetuity of all present and future rights to
+ * this software under copyright law.
+ *
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
+ * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
+ * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+ * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
+ * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
+ * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ */
