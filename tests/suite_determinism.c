@@ -243,6 +243,39 @@ TEST scores_row_by_row(size_t v)
     PASS();
 }
 
+/* ======== units ======== */
+
+static int scaled_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *factor)
+{
+    chain_sample(rows, count, m, rng, NULL);
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] *= *(const npksd_real *)factor;
+    return 0;
+}
+
+/* A power of two changes no digit, so that not one bit of the answer may change. */
+TEST units_do_not_matter(size_t v)
+{
+    static const int powers[] = { 10, -10, sizeof(npksd_real) == 4 ? 100 : 900,
+                                  sizeof(npksd_real) == 4 ? -100 : -900 };
+    npksd_options options = variant_options(v);
+    npksd_real rows[SMALL_N * SMALL_M], factor = 1;
+    npksd_result plain, scaled;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, scaled_sample, &factor, &options,
+                                       &plain));
+    for (size_t p = 0; p < 4; p++) {
+        factor = 1;
+        for (int k = powers[p]; k != 0; k += k > 0 ? -1 : 1)
+            factor *= powers[p] > 0 ? (npksd_real)2 : (npksd_real)0.5;
+        for (size_t i = 0; i < SMALL_N * SMALL_M; i++)
+            rows[i] = data[i] * factor;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, SMALL_N, SMALL_M, scaled_sample, &factor, &options,
+                                           &scaled));
+        ASSERT(same_result(&plain, &scaled));
+    }
+    PASS();
+}
+
 /* ======== progress ======== */
 
 TEST progress(size_t v)
@@ -348,6 +381,8 @@ static void run_variants(void)
         RUN_VARIANT(checks_do_not_disturb_each_other);
         RUN_VARIANT(scores_row_by_row);
         RUN_VARIANT(progress);
+        if (options.standardize && options.estimator != NPKSD_ESTIMATOR_CALLBACK)
+            RUN_VARIANT(units_do_not_matter);
     }
 #undef RUN_VARIANT
 }
