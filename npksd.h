@@ -542,6 +542,8 @@ void *memset(void *, int, size_t);
 #define NPKSDI_CLAMP NPKSDI_C(1e4)           /* largest scaled value */
 #define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e15) /* largest coordinate: its square is summed */
 #define NPKSDI_EXP_LOW NPKSDI_C(-87)
+#define NPKSDI_ANGLE_MAX NPKSDI_C(1e4)
+#define NPKSDI_TURNS 8192
 typedef uint32_t npksdi_bits;
 #define NPKSDI_MANTISSA 23
 #define NPKSDI_BIAS 127
@@ -552,6 +554,8 @@ typedef uint32_t npksdi_bits;
 #define NPKSDI_CLAMP NPKSDI_C(1e6)
 #define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e140)
 #define NPKSDI_EXP_LOW NPKSDI_C(-708)
+#define NPKSDI_ANGLE_MAX NPKSDI_C(1e9)
+#define NPKSDI_TURNS 1073741824
 typedef uint64_t npksdi_bits;
 #define NPKSDI_MANTISSA 52
 #define NPKSDI_BIAS 1023
@@ -657,17 +661,13 @@ static npksd_real npksdi_log(npksd_real x)
     return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
-/* sin and cos of an angle clamped to +-1e9 (float 1e4), by quarter turns of pi/2. */
-NPKSDI_INLINE void npksdi_sincos(npksd_real angle, npksd_real *sine, npksd_real *cosine)
+/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead of
+   selects, so that the loop around it becomes vector code. */
+NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
-#ifdef NPKSD_FLOAT
-    npksd_real x = npksdi_clamp(angle, 1e4f);
-#else
-    npksd_real x = npksdi_clamp(angle, 1e9);
-#endif
-    npksd_real turns = x * NPKSDI_C(0.63661977236758134);
-    int k = (int)(turns + (turns < 0 ? NPKSDI_C(-0.5) : NPKSDI_C(0.5)));
-    npksd_real kr = (npksd_real)k;
+    const int whole = NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
+    int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
     npksd_real r = ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
     npksd_real y = r * r;
@@ -700,9 +700,9 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real angle, npksd_real *sine, npksd_real 
     c = c * y - 0.5;
     c = c * y + 1.0;
 #endif
-    npksd_real swapped_s = (k & 1) ? c : s, swapped_c = (k & 1) ? s : c;
-    *sine = (k & 2) ? -swapped_s : swapped_s;
-    *cosine = ((k + 1) & 2) ? -swapped_c : swapped_c;
+    npksd_real odd = (npksd_real)(k & 1), between = odd * (c - s);
+    *sine = (s + between) * (npksd_real)(1 - (k & 2));
+    *cosine = (c - between) * (npksd_real)(1 - ((k + 1) & 2));
 }
 
 #ifdef NPKSD_NO_MALLOC
@@ -1074,7 +1074,7 @@ static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_rea
 }
 
 /* Heap sort, ascending: no recursion, no extra memory, no bad case. */
-static void npksdi_sort(npksd_real *v, size_t count)
+static void npksdi_heap_sort(npksd_real *v, size_t count)
 {
     for (size_t start = count / 2, end = count; end > 1;) {
         npksd_real value;
@@ -1093,6 +1093,62 @@ static void npksdi_sort(npksd_real *v, size_t count)
             v[hole] = v[child];
         }
         v[hole] = value;
+    }
+}
+
+static void npksdi_insertion_sort(npksd_real *v, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        npksd_real value = v[i];
+        size_t j = i;
+        for (; j > 0 && v[j - 1] > value; j--)
+            v[j] = v[j - 1];
+        v[j] = value;
+    }
+}
+
+/* Hoare's partition around the median of three: equal values are split evenly. Returns the end of the
+   lower part, which is neither empty nor everything. */
+static size_t npksdi_partition(npksd_real *v, size_t count)
+{
+    npksd_real x = v[0], y = v[count / 2], z = v[count - 1];
+    npksd_real pivot = npksdi_max(npksdi_min(x, y), npksdi_min(npksdi_max(x, y), z));
+    for (size_t i = 0, j = count - 1;; i++, j--) {
+        while (v[i] < pivot)
+            i++;
+        while (v[j] > pivot)
+            j--;
+        if (i >= j)
+            return npksdi_min_size(j + 1, count - 1);
+        npksd_real kept = v[i];
+        v[i] = v[j];
+        v[j] = kept;
+    }
+}
+
+/* Quick sort; short parts by insertion, parts that stay long after many splits by the heap. The larger
+   part waits, so that a stack of 32 is enough for any count. */
+static void npksdi_sort(npksd_real *v, size_t count)
+{
+    size_t waiting_first[32], waiting_count[32], top = 0, first = 0, splits = 0;
+    for (;;) {
+        if (count <= 16 || top == 32 || splits > 64 + 4 * top) {
+            if (count <= 16)
+                npksdi_insertion_sort(v + first, count);
+            else
+                npksdi_heap_sort(v + first, count);
+            if (top-- == 0)
+                return;
+            first = waiting_first[top];
+            count = waiting_count[top];
+            continue;
+        }
+        size_t lower = npksdi_partition(v + first, count), upper = count - lower;
+        int small_first = lower < upper;
+        waiting_first[top] = small_first ? first + lower : first;
+        waiting_count[top++] = small_first ? upper : lower;
+        first += small_first ? 0 : lower;
+        count = small_first ? lower : upper;
     }
 }
 
@@ -1134,7 +1190,8 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
        NPKSDI_STAGE_SOLVE, NPKSDI_STAGE_SUBSAMPLE, NPKSDI_STAGE_PILOT, NPKSDI_STAGE_REPLICATES,
        NPKSDI_STAGE_DONE };
 
-#define NPKSDI_UNIT_COST 400000 /* about 0.1 ms */
+#define NPKSDI_UNIT_COST 400000 /* about 0.1 ms; costs are in about a quarter of a nanosecond */
+#define NPKSDI_SORT_COST 450    /* a number of a column, sorted and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
     size_t units_, unit_;
@@ -2127,6 +2184,9 @@ static int npksdi_wanted(const npksd_tester *t, int select, size_t first, size_t
     return wanted;
 }
 
+/* Cost of a row of a factor, or of a solution. */
+static uint64_t npksdi_row_cost(uint64_t p) { return 4 * p * p + 150 * p; }
+
 /* One item of the solve: a row of the factor of one matrix, or one coordinate that uses it.
    Cursor: family, matrix (coordinate, or 0 if shared), ridge, step. */
 static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cost)
@@ -2149,7 +2209,7 @@ static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cos
         npksdi_settle(t, at[0], first + at[3] - p);
     }
     at[3] += 1 + skipped;
-    *cost = (uint64_t)p * p * (1 + skipped);
+    *cost = npksdi_row_cost(p) + (select ? skipped * npksdi_row_cost(p) : 0);
     if (at[3] == p + users) { /* next ridge, then matrix, then family */
         at[3] = 0;
         if (++at[2] == t->ridge_count_) {
@@ -2582,7 +2642,9 @@ static void npksdi_waves(const npksd_tester *t, const npksdi_kernels *kernels, c
         } else {
             npksd_real stretch = 1 / NPKSD_SQRT(kernels->scale_[c]);
             for (size_t i = 0; i < square; i++)
-                NPKSDI_SINCOS(stretch * angle[i], sine + i, cosine + i);
+                sine[i] = npksdi_clamp(stretch * angle[i], NPKSDI_ANGLE_MAX);
+            for (size_t i = 0; i < square; i++)
+                NPKSDI_SINCOS(sine[i], sine + i, cosine + i);
         }
     }
 }
@@ -2977,7 +3039,7 @@ static uint64_t npksdi_cross_cost(const npksd_tester *t) { return NPKSDI_TILE * 
 static uint64_t npksdi_wave_cost(const npksd_tester *t)
 {
     uint64_t kernels = t->kernels_.count_;
-    return NPKSDI_T * NPKSDI_T * (2 * t->m_ + kernels * (30 + 4 * t->columns_));
+    return NPKSDI_T * NPKSDI_T * (2 * t->m_ + kernels * (40 + 6 * t->columns_));
 }
 
 /* Groups of rows up to and including panel p. */
@@ -3899,7 +3961,8 @@ static uint64_t npksdi_coordinate_item_cost(const npksd_tester *t)
     uint64_t cost = 0;
     for (size_t k = 0; k < t->family_count_; k++) {
         uint64_t p = t->family_[k].features_;
-        cost += t->family_[k].shared_ ? 4 : NPKSDI_T * (p * (p + 24) + 8 * t->d_);
+        uint64_t feature = t->family_[k].kind_ == NPKSD_ESTIMATOR_RBF ? 60 : 24;
+        cost += t->family_[k].shared_ ? 4 : NPKSDI_T * (p * (p + feature) + 8 * t->d_);
     }
     return cost;
 }
@@ -3941,16 +4004,25 @@ static int npksdi_has_summary_stats(const npksd_tester *t)
     return t->family_count_ > 0 && t->d_ > 0 && t->summary_ != NPKSD_SUMMARY_ALL;
 }
 
-static uint64_t npksdi_solve_cost(const npksd_tester *t)
+/* All candidates are tried; then one for each coordinate, at most the costliest, is solved again. */
+static uint64_t npksdi_solve_cost(const npksd_tester *t, int select)
 {
-    uint64_t cost = 0;
+    uint64_t all = 0, most = 0;
     for (size_t k = 0; k < t->family_count_; k++) {
         uint64_t p = t->family_[k].features_, active = t->active_count_;
         uint64_t items = t->family_[k].shared_ ? p + active : active * (p + 1);
-        cost += items * p * p * t->ridge_count_;
+        uint64_t cost = items * npksdi_row_cost(p);
+        all += cost * t->ridge_count_;
+        most = cost > most ? cost : most;
     }
-    return cost;
+    return select ? all : most;
 }
+
+static uint64_t npksdi_summary_cost(const npksd_tester *t)
+{
+    return NPKSDI_T * t->active_count_ * (40 + 24 * t->d_);
+}
+static uint64_t npksdi_distance_cost(const npksd_tester *t) { return 3 * t->m_ + 40; }
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
 static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
@@ -3959,22 +4031,22 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     size_t kept_to = npksdi_rows_before(t->options_.fit_rows, t->fit_sets_, t->keep_sets_);
     switch (stage) {
     case NPKSDI_STAGE_SCALE:
-        return 2 * m * H * 60 + 1 + (t->options_.smooth > 0 ? H * m * 20 : 0);
+        return 2 * m * H * NPKSDI_SORT_COST + 1 + (t->options_.smooth > 0 ? H * m * 100 : 0);
     case NPKSDI_STAGE_SUMMARY:
-        return 1 + (npksdi_has_summary_stats(t) ? blocks * NPKSDI_T * t->active_count_ * 8 * t->d_ : 0);
+        return 1 + (npksdi_has_summary_stats(t) ? blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0
-               : H <= NPKSDI_MEDIAN_ROWS ? H * H * m * 3
-                                         : blocks * (blocks + 1) * NPKSDI_T * NPKSDI_T * 3 * (m + 4);
+               : H <= NPKSDI_MEDIAN_ROWS ? H * H * (3 * m + 20)
+                                         : blocks * (blocks + 1) * NPKSDI_T * NPKSDI_T * npksdi_distance_cost(t);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
-    case NPKSDI_STAGE_SELECT: return t->splits_ > 1 ? npksdi_solve_cost(t) : 0;
-    case NPKSDI_STAGE_SOLVE: return npksdi_solve_cost(t);
+    case NPKSDI_STAGE_SELECT: return t->splits_ > 1 ? npksdi_solve_cost(t, 1) : 0;
+    case NPKSDI_STAGE_SOLVE: return npksdi_solve_cost(t, 0);
     case NPKSDI_STAGE_SUBSAMPLE: {
         uint64_t F = npksdi_frequency_panels(t), sub = t->sub_panels_;
         if (t->options_.features > 0)
-            return F * NPKSDI_T * m * 20 + sub * F * npksdi_wave_cost(t);
+            return F * NPKSDI_T * m * 80 + sub * F * NPKSDI_T * NPKSDI_T * (2 * m + 40);
         return sub * (sub + 1) / 2 * (NPKSDI_T / NPKSDI_G) * npksdi_cross_cost(t);
     }
     default: return 0;
@@ -4046,7 +4118,7 @@ static void npksdi_scale_item(npksd_tester *t, size_t item, uint64_t *cost)
     size_t m = t->m_, noisy = t->options_.smooth > 0 ? t->kept_rows_ : 0;
     npksdi_scratch *w = npksdi_own_scratch(t);
     npksd_real *column = NPKSDI_MODEL(t, column);
-    *cost = 60 * t->kept_rows_;
+    *cost = NPKSDI_SORT_COST * t->kept_rows_;
     if (item < m) {
         npksdi_scale_column(t, item, column);
     } else if (item == m) {
@@ -4057,7 +4129,7 @@ static void npksdi_scale_item(npksd_tester *t, size_t item, uint64_t *cost)
             npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->set_rows_);
         }
     } else if (item < m + 1 + noisy) {
-        *cost = 20 * m;
+        *cost = 100 * m;
         npksdi_add_noise(t, w, NPKSDI_MODEL(t, kept) + (item - m - 1) * m, 1);
     } else {
         npksdi_range_column(t, item - m - 1 - noisy, column);
@@ -4291,7 +4363,7 @@ static int npksdi_subsample_item(npksd_tester *t, uint64_t *cost)
 {
     size_t *at = t->item_, F = t->options_.features, last;
     if (at[0] < F) {
-        *cost = 20 * t->m_;
+        *cost = 80 * t->m_;
         npksdi_draw_frequency(t, npksdi_own_scratch(t), at[0]++);
         return 1;
     }
@@ -4300,7 +4372,7 @@ static int npksdi_subsample_item(npksd_tester *t, uint64_t *cost)
     if (at[2] == 0 && at[3] == 0)
         npksdi_subsample_panel(t, at[1]);
     if (F > 0) {
-        *cost = npksdi_wave_cost(t);
+        *cost = NPKSDI_T * NPKSDI_T * (2 * t->m_ + 40);
         npksdi_subsample_waves(t, at[1], at[3]);
         last = npksdi_frequency_panels(t);
     } else {
@@ -4333,7 +4405,7 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         size_t blocks = npksdi_has_summary_stats(t) ? npksdi_ceil_div(t->kept_rows_, NPKSDI_T) : 0;
         if (t->item_[0] < blocks) {
             npksdi_summary_block(t, t->item_[0]++);
-            *cost = NPKSDI_T * t->active_count_ * 8 * t->d_;
+            *cost = npksdi_summary_cost(t);
         } else {
             if (blocks > 0)
                 npksdi_summary_scale(t);
@@ -4346,8 +4418,9 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         npksdi_measure measure = npksdi_kept_measure(t);
         if (t->item_[0]++ == 0)
             npksdi_median_begin(&t->median_, t->kept_rows_);
-        *cost = t->kept_rows_ <= NPKSDI_MEDIAN_ROWS ? t->kept_rows_ * t->m_ * 3
-                                                    : 3 * NPKSDI_T * NPKSDI_T * 3 * (t->m_ + 4);
+        *cost = t->kept_rows_ <= NPKSDI_MEDIAN_ROWS || t->median_.pass_ == NPKSDI_PASS_SAMPLE
+                    ? t->kept_rows_ * (3 * t->m_ + 20)
+                    : (NPKSDI_MEDIAN_PANELS - 1) * NPKSDI_T * NPKSDI_T * npksdi_distance_cost(t);
         *more = npksdi_median_item(&t->median_, &measure);
         if (!*more)
             npksdi_set_bandwidth(t, t->median_.result_ > 0 ? t->median_.result_ : 1);
@@ -4871,8 +4944,9 @@ static void npksdi_tester_begin(npksd_tester *t)
     if (o->bandwidth > 0)
         npksdi_set_bandwidth(t, o->bandwidth);
     t->evaluation_cost_ = npksdi_evaluation_cost(t);
-    uint64_t parts = (t->evaluation_cost_ + NPKSDI_UNIT_COST - 1) / NPKSDI_UNIT_COST;
-    t->unit_cost_ = t->evaluation_cost_ / parts;
+    uint64_t target = NPKSDI_UNIT_COST, panel = npksdi_panel_cost(t); /* no unit is less than an item */
+    target = panel > target ? panel : target;
+    t->unit_cost_ = t->evaluation_cost_ / ((t->evaluation_cost_ + target - 1) / target);
     npksdi_job job;
     npksdi_job_begin(&job, t->evaluation_cost_, t->unit_cost_);
     t->evaluation_units_ = job.units_;
@@ -6230,6 +6304,8 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 #undef NPKSDI_CLAMP
 #undef NPKSDI_UNSCALED_CLAMP
 #undef NPKSDI_EXP_LOW
+#undef NPKSDI_ANGLE_MAX
+#undef NPKSDI_TURNS
 #undef NPKSDI_EXP_INSIDE
 #undef NPKSDI_MANTISSA
 #undef NPKSDI_BIAS
@@ -6241,6 +6317,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 #undef NPKSDI_STREAM
 #undef NPKSDI_CONSTANT
 #undef NPKSDI_UNIT_COST
+#undef NPKSDI_SORT_COST
 #undef NPKSDI_KNOTS_LEAST
 #undef NPKSDI_HEAD
 #undef NPKSDI_MODEL

@@ -259,12 +259,14 @@ static void compare(const comparison *c, const char *options_name)
     outcome *all = (outcome *)bench_parallel(trials, bench_processes(), sizeof *all, trial_job,
                                              &copy);
     for (size_t i = 0; i < trials; i++) {
-        reject += all[i].reject / (double)trials;
-        outside += all[i].out_of_range / (double)trials;
+        reject += all[i].reject;
+        outside += all[i].out_of_range;
         p[i] = all[i].p;
         for (size_t k = 0; k < 4; k++)
             leading[k] += all[i].leading == 1u << k;
     }
+    reject /= (double)trials;
+    outside /= (double)trials;
     printf("%-34s %-14s %5.2f %5.3f %8.3f %8.2f %-7s %5s %8.1f\n", c->name, options_name, reject,
            sqrt(reject * (1 - reject) / (double)trials), bench_median(p, trials), outside,
            leading_name(leading), all[0].flags & NPKSD_FLAG_TIES ? "ties" : "",

@@ -470,13 +470,13 @@ static void steps(void)
     static const size_t shapes[][2] = { { 100, 40 }, { 100, 3 }, { 500, 10 }, { 1000, 40 } };
     static const char *const names[3] = { "fit", "pilot", "replicates" };
     printf("== units of npksd_tester_step, default options with N = 1000, pilot 50, 99 replicates"
-           "\n\n%5s %3s %-11s %8s %10s %10s %10s %8s\n", "n", "m", "phase", "units", "average us",
-           "longest us", "ratio", "phase ms");
+           "\n\n%5s %3s %-11s %8s %10s %10s %10s %8s  %s\n", "n", "m", "phase", "units", "average us",
+           "longest us", "ratio", "phase ms", "longest is");
     for (size_t s = 0; s < (quick ? 1 : sizeof shapes / sizeof shapes[0]); s++) {
         npksd_options o = npksd_default_options();
         units u = { NULL, NULL, 0, 0 };
         double sum[3] = { 0, 0, 0 }, longest[3] = { 0, 0, 0 };
-        size_t count[3] = { 0, 0, 0 };
+        size_t count[3] = { 0, 0, 0 }, where[3] = { 0, 0, 0 };
         o.fit_rows = 1000;
         o.pilot = 50;
         o.replicates = 99;
@@ -488,14 +488,19 @@ static void steps(void)
             int phase = left < o.replicates ? 2 : left < o.replicates + o.pilot ? 1 : 0;
             sum[phase] += u.seconds[i];
             count[phase]++;
-            if (u.seconds[i] > longest[phase])
+            if (u.seconds[i] > longest[phase]) {
                 longest[phase] = u.seconds[i];
+                where[phase] = i;
+            }
         }
         for (int phase = 0; phase < 3; phase++) {
             double average = sum[phase] / (double)count[phase];
-            printf("%5zu %3zu %-11s %8zu %10.2f %10.2f %10.1f %8.2f\n", shapes[s][0], shapes[s][1],
+            printf("%5zu %3zu %-11s %8zu %10.2f %10.2f %10.1f %8.2f  unit %zu%s\n", shapes[s][0],
+                   shapes[s][1],
                    names[phase], count[phase], 1e6 * average, 1e6 * longest[phase],
-                   longest[phase] / average, 1e3 * sum[phase]);
+                   longest[phase] / average, 1e3 * sum[phase], where[phase],
+                   where[phase] == 0 || u.calls[where[phase]] > u.calls[where[phase] - 1]
+                       ? ", a generator call" : "");
         }
         free(u.seconds);
         free(u.calls);

@@ -200,6 +200,83 @@ TEST sequential_rng(size_t v)
     PASS();
 }
 
+/* ======== other ways to the same numbers ======== */
+
+/* Replicates in pieces, last piece first, each in a scratch of exactly the promised size. */
+static npksd_status draw_in_pieces(npksd_tester *tester, size_t piece)
+{
+    npksd_real values[SMALL_REPLICATES * (1 + SMALL_M)];
+    size_t bytes = npksd_tester_scratch_size(tester), end = SMALL_REPLICATES;
+    npksd_status status = NPKSD_OK;
+    while (status == NPKSD_OK && end > 0) {
+        npksd_worker worker;
+        size_t count = end < piece ? end : piece, odd = end % 17;
+        unsigned char *scratch = (unsigned char *)malloc(bytes + odd);
+        memset(&worker, 0, sizeof worker);
+        worker.scratch = scratch + odd;
+        worker.scratch_bytes = bytes;
+        end -= count;
+        status = npksd_tester_replicates(tester, &worker, end, count, values);
+        if (status == NPKSD_OK)
+            status = npksd_tester_merge(tester, end, count, values);
+        free(scratch);
+    }
+    return status;
+}
+
+TEST workers_equal_steps(size_t v)
+{
+    npksd_options options = variant_options(v);
+    outcome whole, pieces;
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &whole));
+    for (size_t piece = 1; piece <= SMALL_REPLICATES; piece += 6) {
+        npksd_tester *tester = NULL;
+        memset(&pieces, 0, sizeof pieces);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL,
+                                                    &options));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+        ASSERT_EQ_FMT((size_t)(options.diagnose ? 1 + SMALL_M : 1), npksd_tester_width(tester),
+                      "%zu");
+        ASSERT_STATUS(NPKSD_OK, draw_in_pieces(tester, piece));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, pieces.null_values, SMALL_REPLICATES,
+                                                  &pieces.null_count));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &pieces.result, NULL));
+        npksd_tester_destroy(tester);
+        ASSERT(same_outcome(&whole, &pieces));
+    }
+    PASS();
+}
+
+TEST blob_equals_tester(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL, *loaded = NULL;
+    npksd_result result, again;
+    npksd_real scores[2][SMALL_N * SMALL_M];
+    size_t bytes = 0, written = 0;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, NULL, 0, &bytes));
+    unsigned char *blob = (unsigned char *)malloc(bytes);
+    ASSERT(blob);
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_save(tester, blob, bytes - 1, &written));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, blob, bytes, &written));
+    ASSERT_EQ_FMT(bytes, written, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_load(&loaded, blob, bytes, NULL));
+    free(blob);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(loaded, data, &again, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, SMALL_N, scores[0]));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(loaded, data, SMALL_N, scores[1]));
+    npksd_tester_destroy(loaded);
+    npksd_tester_destroy(tester);
+    ASSERT(same_result(&result, &again));
+    ASSERT_MEM_EQ(scores[0], scores[1], sizeof scores[0]);
+    PASS();
+}
+
 /* ======== check does not disturb ======== */
 
 TEST checks_do_not_disturb_each_other(size_t v)
@@ -381,6 +458,11 @@ static void run_variants(void)
         RUN_VARIANT(checks_do_not_disturb_each_other);
         RUN_VARIANT(scores_row_by_row);
         RUN_VARIANT(progress);
+        if (has_null(&options))
+            RUN_VARIANT(workers_equal_steps);
+        if (options.estimator != NPKSD_ESTIMATOR_CALLBACK
+            && options.summary != NPKSD_SUMMARY_CALLBACK)
+            RUN_VARIANT(blob_equals_tester);
         if (options.standardize && options.estimator != NPKSD_ESTIMATOR_CALLBACK)
             RUN_VARIANT(units_do_not_matter);
     }

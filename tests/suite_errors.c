@@ -73,6 +73,12 @@ static const option_case bad_cases[] = {
     FIELD(SUMMARY, SET_SIZE, summary_dim, 0),
     NAMED("resample", PLAIN, SET_INT, resample_distinct, 1, SMALL_N, SMALL_M), /* base: B = 4 > m */
     NAMED("statistic", PLAIN, SET_INT, statistic, NPKSD_STATISTIC_U, 1, SMALL_M),
+    FIELD(PLAIN, SET_INT, resample_redraw, 2),
+    FIELD(PLAIN, SET_INT, resample_distinct, -1),
+    FIELD(PLAIN, SET_INT, standardize, 2),
+    FIELD(PLAIN, SET_INT, diagnose, 2),
+    FIELD(PLAIN, SET_SIZE, block, 0),
+    FIELD(PLAIN, SET_SIZE, stop_after, SMALL_REPLICATES + 1),
     NAMED("kernel|features", FEATURES, SET_INT, kernel, NPKSD_KERNEL_IMQ, SMALL_N, SMALL_M),
     /* more than NPKSD_FEATURES_MAX numbers a score */
     NAMED("basis|features", RBF, SET_SIZE, basis, 300, SMALL_N, SMALL_M),
@@ -85,6 +91,9 @@ static const option_case bad_cases[] = {
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_ALL, SMALL_N, SMALL_M),
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MIRROR, SMALL_N, SMALL_M),
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MMD, SMALL_N, SMALL_M),
+    FIELD(WILD, SET_INT, diagnose, 1),
+    FIELD(WILD, SET_INT, resample_redraw, 1),
+    FIELD(WILD, SET_SIZE, stop_after, 5),
     FIELD(WILD, SET_SIZE, features, 16),
     FIELD(WILD, SET_REAL, smooth, 0.1),
     /* half a pair of functions */
@@ -869,8 +878,10 @@ TEST strange_data(size_t v)
         "all large", "all small", "mixed units", "denormals", "large offset", "heavy tails",
         "one outlier", "bits", "half constant", "mostly zero", "equal columns", "large constant"
     };
-    static const size_t shapes[][3] = { /* n, m, fit_rows */
-        { SMALL_N, SMALL_M, 190 }, { SMALL_N, 1, 190 }, { 1, SMALL_M, 30 }, { 2, 2, 2 }, { 17, 2, 3 }
+    static const size_t shapes[][3] = {
+        /* n, m, fit_rows */
+        { SMALL_N, SMALL_M, 190 }, { SMALL_N, 1, 190 }, { 1, SMALL_M, 30 }, { 2, 2, 2 },
+        { 17, 2, 3 }
     };
     for (int k = 0; k < STRANGE_COUNT; k++) {
         for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {

@@ -17,8 +17,9 @@ TEST one_allocation(void)
         test_heap heap;
         memset(&heap, 0, sizeof heap);
         options.allocator = heap_allocator(&heap);
-        ASSERT_STATUSm(variant_name(v), NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M,
-                                                                      chain_sample, NULL, &options));
+        npksd_status status =
+            npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options);
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
         ASSERT_EQm(variant_name(v), 1u, heap.calls);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK, finish(tester));
         for (int again = 0; again < 2; again++)
@@ -102,8 +103,8 @@ static npksd_status job_samples(npksd_options *options, int *outputs_kept)
     npksd_result result;
     memset(&result, UNTOUCHED, sizeof result);
     draw_rows(synthetic, 8 * SMALL_N, SMALL_M, test_seed + 2500);
-    npksd_status status = npksd_test_samples(data, SMALL_N, synthetic, 8 * SMALL_N, SMALL_M, options,
-                                             &result);
+    npksd_status status = npksd_test_samples(data, SMALL_N, synthetic, 8 * SMALL_N, SMALL_M,
+                                             options, &result);
     *outputs_kept = untouched(&result, sizeof result);
     return status;
 }

@@ -239,6 +239,27 @@ static void vary_smooth(npksd_options *options) { options->smooth = (npksd_real)
 
 static void vary_diagnose(npksd_options *options) { options->diagnose = 1; }
 
+static void vary_diagnose_imq(npksd_options *options)
+{
+    options->diagnose = 1;
+    options->kernel = NPKSD_KERNEL_IMQ;
+    options->resample = 2;
+}
+
+static void vary_diagnose_redraw(npksd_options *options)
+{
+    options->diagnose = 1;
+    options->resample = 2;
+    options->resample_redraw = 1;
+}
+
+static void vary_diagnose_features(npksd_options *options)
+{
+    options->diagnose = 1;
+    options->features = 9;
+    options->resample = 2;
+}
+
 static void vary_wild(npksd_options *options)
 {
     explicit_score(options);
@@ -295,6 +316,9 @@ static const struct {
     { "features_scalar", vary_features_scalar },
     { "smooth", vary_smooth },
     { "diagnose", vary_diagnose },
+    { "diagnose_imq", vary_diagnose_imq },
+    { "diagnose_redraw", vary_diagnose_redraw },
+    { "diagnose_features", vary_diagnose_features },
     { "wild", vary_wild },
     { "unscaled", vary_unscaled },
     { "odd_scales", vary_odd_scales },

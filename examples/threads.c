@@ -1,0 +1,137 @@
+/* The replicates on your own threads (POSIX threads here; a job system works the same way).
+ *
+ * prepare fits and standardises; then any number of threads call npksd_tester_replicates on the
+ * *same* tester, each with a worker (its scratch memory) of its own, and the results are merged.
+ * Replicate r uses random stream r, so the split cannot change a bit: this program runs with 1, 2
+ * and 4 threads and compares. */
+#define _POSIX_C_SOURCE 200809L
+#define NPKSD_IMPLEMENTATION
+#include "npksd.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { N = 200, M = 8, THREADS_MAX = 4 };
+
+/* The generator: autoregressive noise. It keeps no state between calls, so threads may share it;
+   one that does would get a worker.user_data for each thread. */
+static int weather(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    const npksd_real memory = *(const npksd_real *)user_data;
+    for (size_t r = 0; r < count; r++) {
+        npksd_real x = npksd_normal(rng);
+        for (size_t i = 0; i < m; i++) {
+            x = memory * x + npksd_normal(rng);
+            rows[r * m + i] = x;
+        }
+    }
+    return 0;
+}
+
+typedef struct job {
+    const npksd_tester *tester; /* shared, const */
+    npksd_worker worker;        /* this thread's own */
+    size_t first, count;        /* its replicates */
+    npksd_real *out;
+    npksd_status status;
+} job;
+
+static void *work(void *argument)
+{
+    job *j = (job *)argument;
+    j->status = npksd_tester_replicates(j->tester, &j->worker, j->first, j->count, j->out);
+    return NULL;
+}
+
+/* Replicates 0 .. total-1 in `threads` equal shares. */
+static npksd_status run_replicates(npksd_tester *tester, size_t total, size_t threads)
+{
+    pthread_t handles[THREADS_MAX];
+    job jobs[THREADS_MAX];
+    size_t scratch = npksd_tester_scratch_size(tester), width = npksd_tester_width(tester);
+    unsigned char *memory = (unsigned char *)malloc(threads * scratch);
+    npksd_real *values = (npksd_real *)malloc(total * width * sizeof *values);
+    npksd_status status = memory && values ? NPKSD_OK : NPKSD_ERROR_MEMORY;
+    size_t started = 0;
+    for (; status == NPKSD_OK && started < threads; started++) {
+        job *j = &jobs[started];
+        memset(j, 0, sizeof *j); /* a zero rng and user_data: the tester's own */
+        j->tester = tester;
+        j->worker.scratch = memory + started * scratch;
+        j->worker.scratch_bytes = scratch;
+        j->first = total * started / threads;
+        j->count = total * (started + 1) / threads - j->first;
+        j->out = values + j->first * width;
+        if (pthread_create(&handles[started], NULL, work, j) != 0) {
+            fprintf(stderr, "threads: the system gives no thread %zu\n", started + 1);
+            status = NPKSD_ERROR_MEMORY;
+            break;
+        }
+    }
+    for (size_t k = 0; k < started; k++) {
+        pthread_join(handles[k], NULL);
+        if (status == NPKSD_OK)
+            status = jobs[k].status;
+    }
+    if (status == NPKSD_OK)
+        status = npksd_tester_merge(tester, 0, total, values);
+    free(values);
+    free(memory);
+    return status;
+}
+
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static npksd_status test(const npksd_real *observed, npksd_real *memory, size_t threads,
+                         npksd_result *result, double *time)
+{
+    npksd_options options = npksd_default_options();
+    npksd_tester *tester;
+    npksd_status status = npksd_tester_create(&tester, N, M, weather, memory, &options);
+    if (status == NPKSD_OK)
+        status = npksd_tester_prepare(tester);
+    double start = seconds();
+    if (status == NPKSD_OK)
+        status = run_replicates(tester, options.replicates, threads);
+    *time = seconds() - start;
+    if (status == NPKSD_OK)
+        status = npksd_tester_check(tester, observed, result, NULL);
+    npksd_tester_destroy(tester);
+    return status;
+}
+
+int main(void)
+{
+    static npksd_real observed[N * M];
+    npksd_real memory = (npksd_real)0.5;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 5, 0);
+    npksd_result results[3];
+    weather(observed, N, M, &rng, &memory);
+    for (size_t k = 0; k < 3; k++) {
+        size_t threads = (size_t)1 << k;
+        double time = 0;
+        npksd_status status = test(observed, &memory, threads, &results[k], &time);
+        if (status != NPKSD_OK) {
+            fprintf(stderr, "threads: %s\n", npksd_status_string(status));
+            return EXIT_FAILURE;
+        }
+        printf("%zu thread%s p = %.3f, statistic %.17g, replicates in %.0f ms\n", threads,
+               threads > 1 ? "s:" : ": ", (double)results[k].p_value,
+               (double)results[k].statistic, 1e3 * time);
+        if (memcmp(&results[k].p_value, &results[0].p_value, sizeof(npksd_real)) != 0 ||
+            memcmp(&results[k].threshold, &results[0].threshold, sizeof(npksd_real)) != 0) {
+            fprintf(stderr, "threads: %zu threads give another answer than one\n", threads);
+            return EXIT_FAILURE;
+        }
+    }
+    printf("the same bits each time\n");
+    return EXIT_SUCCESS;
+}
