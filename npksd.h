@@ -1537,7 +1537,7 @@ static void npksdi_summary(const npksd_tester *t, npksdi_scratch *w, const npksd
             out[l] = (totals[l] - x[l]) * others;
         if (t->summary_ == NPKSD_SUMMARY_MEAN_VAR)
             for (size_t l = 0; l < NPKSDI_T; l++)
-                out[NPKSDI_T + l] = npksdi_max(
+                out[NPKSDI_T + l] = m == 2 ? 0 : npksdi_max( /* of one number: 0, not rounding noise */
                     0, (totals[NPKSDI_T + l] - x[l] * x[l]) * others - out[l] * out[l]);
         break;
     case NPKSD_SUMMARY_NEIGHBOURS:
@@ -1578,7 +1578,8 @@ static void npksdi_standard_summary(const npksd_tester *t, npksdi_scratch *w, co
         npksd_real inverse = NPKSDI_MODEL(t, summary_inverse)[i * t->d_ + k];
         npksd_real *one = out + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++)
-            one[l] = npksdi_clamp((one[l] - centre) * inverse, NPKSDI_CLAMP);
+            one[l] = npksdi_clamp(2 * ((one[l] * NPKSDI_C(0.5) - centre * NPKSDI_C(0.5)) * inverse),
+                                  NPKSDI_CLAMP);
     }
 }
 
@@ -3838,7 +3839,7 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     at->sums_ = npksdi_room(s, npksdi_times(s, sums, t->splits_), real);
     at->sums_end_ = s->bytes_;
     at->block_ = npksdi_room(s, NPKSDI_T * m, real);
-    at->summary_stats_ = npksdi_room(s, npksdi_times(s, npksdi_times(s, m, d), 5), real);
+    at->summary_stats_ = npksdi_room(s, npksdi_times(s, npksdi_times(s, m, d), 4), real);
     at->factor_ = npksdi_room(s, npksdi_times(s, p, p), real);
     at->solution_ = npksdi_room(s, p, real);
     at->gradient_ = npksdi_room(s, p, real);
@@ -4033,7 +4034,7 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     case NPKSDI_STAGE_SCALE:
         return 2 * m * H * NPKSDI_SORT_COST + 1 + (t->options_.smooth > 0 ? H * m * 100 : 0);
     case NPKSDI_STAGE_SUMMARY:
-        return 1 + (npksdi_has_summary_stats(t) ? blocks * npksdi_summary_cost(t) : 0);
+        return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0
                : H <= NPKSDI_MEDIAN_ROWS ? H * H * (3 * m + 20)
@@ -4140,16 +4141,16 @@ static size_t npksdi_scale_items(const npksd_tester *t)
     return 2 * t->m_ + 1 + (t->options_.smooth > 0 ? t->kept_rows_ : 0);
 }
 
-/* Mean, deviation and range of each summary over the kept rows: one block of rows. Sums are relative to
-   the first row. stats: first, sum, sum of squares, least, largest. */
-static void npksdi_summary_block(npksd_tester *t, size_t block)
+/* Range, then mean and deviation, of each summary over the kept rows: one block of rows in one of two
+   passes. The sums are of (t - least) / range, so that a callback may use any unit.
+   stats: least, largest, sum, sum of squares. */
+static void npksdi_summary_block(npksd_tester *t, size_t pass, size_t block)
 {
     npksdi_scratch *w = npksdi_own_scratch(t);
     size_t d = t->d_, m = t->m_, all = m * d;
     size_t count = npksdi_min_size(NPKSDI_T, t->kept_rows_ - block * NPKSDI_T);
     const npksd_real *rows = NPKSDI_MODEL(t, kept) + block * NPKSDI_T * m;
     npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *tt = NPKSDI_IN(t, w, t);
-    npksd_real *stats = NPKSDI_MODEL(t, summary_stats);
     npksdi_scale_panel(t, rows, count, z - NPKSDI_T);
     npksdi_totals(t, w, z);
     for (size_t slot = 0; slot < t->active_count_; slot++) {
@@ -4157,13 +4158,17 @@ static void npksdi_summary_block(npksd_tester *t, size_t block)
         npksdi_summary(t, w, z, rows, count, i, tt);
         for (size_t k = 0; k < d; k++)
             for (size_t l = 0; l < count; l++) {
-                npksd_real *s = stats + i * d + k, v = tt[k * NPKSDI_T + l];
-                if (block == 0 && l == 0)
-                    s[0] = s[3 * all] = s[4 * all] = v;
-                s[all] += v - s[0];
-                s[2 * all] += (v - s[0]) * (v - s[0]);
-                s[3 * all] = npksdi_min(s[3 * all], v);
-                s[4 * all] = npksdi_max(s[4 * all], v);
+                npksd_real *s = NPKSDI_MODEL(t, summary_stats) + i * d + k, v = tt[k * NPKSDI_T + l];
+                if (pass == 0) {
+                    int first = block == 0 && l == 0;
+                    s[0] = first ? v : npksdi_min(s[0], v);
+                    s[all] = first ? v : npksdi_max(s[all], v);
+                } else if (s[all] > s[0]) {
+                    npksd_real range = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
+                    npksd_real share = (v * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5)) / npksdi_max(range, NPKSDI_TINY);
+                    s[2 * all] += share;
+                    s[3 * all] += share * share;
+                }
             }
     }
 }
@@ -4176,13 +4181,13 @@ static void npksdi_summary_scale(npksd_tester *t)
         for (size_t k = 0; k < t->d_; k++) {
             size_t at = npksdi_ints(t, t->at_.active_)[slot] * t->d_ + k;
             const npksd_real *s = NPKSDI_MODEL(t, summary_stats) + at;
-            npksd_real shift = s[all] / H, variance = npksdi_max(0, s[2 * all] / H - shift * shift);
-            npksd_real centre = s[0] + shift, sd = NPKSD_SQRT(variance);
-            npksd_real inverse = s[4 * all] > s[3 * all] && sd > NPKSDI_TINY ? 1 / sd : 0;
-            NPKSDI_MODEL(t, summary_centre)[at] = centre;
-            NPKSDI_MODEL(t, summary_inverse)[at] = inverse;
-            NPKSDI_MODEL(t, t_low)[at] = (s[3 * all] - centre) * inverse;
-            NPKSDI_MODEL(t, t_high)[at] = (s[4 * all] - centre) * inverse;
+            npksd_real mean = s[2 * all] / H, half = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
+            npksd_real sd = NPKSD_SQRT(npksdi_max(0, s[3 * all] / H - mean * mean));
+            npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
+            NPKSDI_MODEL(t, summary_centre)[at] = s[0] + 2 * (half * mean);
+            NPKSDI_MODEL(t, summary_inverse)[at] = npksdi_min(inverse, NPKSDI_HUGE);
+            NPKSDI_MODEL(t, t_low)[at] = inverse > 0 ? -mean / sd : 0;
+            NPKSDI_MODEL(t, t_high)[at] = inverse > 0 ? (1 - mean) / sd : 0;
         }
 }
 
@@ -4403,8 +4408,9 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         break;
     case NPKSDI_STAGE_SUMMARY: {
         size_t blocks = npksdi_has_summary_stats(t) ? npksdi_ceil_div(t->kept_rows_, NPKSDI_T) : 0;
-        if (t->item_[0] < blocks) {
-            npksdi_summary_block(t, t->item_[0]++);
+        if (t->item_[0] < 2 * blocks) {
+            npksdi_summary_block(t, t->item_[0] / blocks, t->item_[0] % blocks);
+            t->item_[0]++;
             *cost = npksdi_summary_cost(t);
         } else {
             if (blocks > 0)

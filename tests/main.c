@@ -6,7 +6,13 @@
     X(suite_median)                                                                               \
     X(suite_errors)                                                                               \
     X(suite_memory)                                                                               \
-    X(suite_determinism)
+    X(suite_determinism)                                                                          \
+    X(suite_rng)                                                                                  \
+    X(suite_statistic)                                                                            \
+    X(suite_scores)                                                                               \
+    X(suite_components)                                                                           \
+    X(suite_calibration)                                                                          \
+    X(suite_diagnosis)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)

@@ -119,7 +119,7 @@ static web_world web_simulator;
 static size_t web_n;
 static double web_recorded_rows[WEB_N_MAX * WEB_M], web_simulated_rows[WEB_N_MAX * WEB_M];
 static double web_null_values[WEB_REPLICATES], web_influences[WEB_N_MAX];
-static double web_coordinate_values[3 * WEB_M], web_verdict_values[WEB_VERDICT];
+static double web_coordinate_values[4 * WEB_M], web_verdict_values[WEB_VERDICT];
 
 /* A new recording and a new test. Returns an npksd_status; step must follow until it says 0. */
 int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, double wind,
@@ -165,24 +165,34 @@ double WEB_EXPORT(web_progress)(void)
     return (double)done / (double)total;
 }
 
-/* The verdict, once step has said 0: statistic, p, p_low, p_high, threshold, reject, leading,
-   replicates, ksd2, flags. */
+/* Once step has said 0. web_verdict: statistic, p, p_low, p_high, threshold, reject, leading,
+   replicates, ksd2, flags. web_coordinates, WEB_M numbers each: share of the statistic, p, adjusted p,
+   and the same share for the simulated throws of the picture, as a yardstick for the eye. */
 int WEB_EXPORT(web_check)(void)
 {
-    npksd_result result;
-    npksd_diagnosis why;
+    npksd_result result, yardstick_result;
+    npksd_diagnosis why = { NULL, NULL, NULL, NULL }, yardstick = { NULL, NULL, NULL, NULL };
     npksd_status status;
     why.coordinate_statistic = web_coordinate_values;
     why.coordinate_p = web_coordinate_values + WEB_M;
     why.coordinate_p_adjusted = web_coordinate_values + 2 * WEB_M;
     why.row_influence = web_influences;
+    yardstick.coordinate_statistic = web_coordinate_values + 3 * WEB_M;
     status = npksd_tester_check(web_tester, web_recorded_rows, &result, &why);
+    if (status == NPKSD_OK)
+        status = npksd_tester_check(web_tester, web_simulated_rows, &yardstick_result, &yardstick);
     if (status == NPKSD_OK) {
-        double values[WEB_VERDICT] = { result.statistic, result.p_value, result.p_low, result.p_high,
-            result.threshold, result.reject, result.leading, (double)result.replicates, result.ksd2,
-            result.flags };
-        for (int k = 0; k < WEB_VERDICT; k++)
-            web_verdict_values[k] = values[k];
+        double *v = web_verdict_values;
+        v[0] = result.statistic;
+        v[1] = result.p_value;
+        v[2] = result.p_low;
+        v[3] = result.p_high;
+        v[4] = result.threshold;
+        v[5] = result.reject;
+        v[6] = result.leading;
+        v[7] = (double)result.replicates;
+        v[8] = result.ksd2;
+        v[9] = result.flags;
     }
     return status;
 }

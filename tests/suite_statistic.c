@@ -1,0 +1,492 @@
+/* npksd_statistic and npksd_median_distance against stored answers and against plain loops. */
+#include "ref_tester.h"
+
+/* An error is measured against the mean |u| over the pairs: the sum itself may cancel. exp(-87) is
+   the smallest kernel value of a float build. */
+static double statistic_bound(double magnitude)
+{
+    return either(1e-9, 2e-4) * magnitude + either(0, 1e-35);
+}
+
+static npksd_options statistic_options(const ref_data *data, int statistic, double bandwidth)
+{
+    npksd_options options = npksd_default_options();
+    options.kernel = data->kernel;
+    options.form = data->form;
+    options.statistic = statistic;
+    options.bandwidth = (npksd_real)bandwidth;
+    return options;
+}
+
+static ref_data no_data(size_t n, size_t m, int kernel, int form)
+{
+    ref_data data;
+    memset(&data, 0, sizeof data);
+    data.n = n;
+    data.m = m;
+    data.kernel = kernel;
+    data.form = form;
+    return data;
+}
+
+static double absolute_pair(const ref_data *data, size_t a, size_t b)
+{
+    return fabs(ref_stein_pair(data, a, b));
+}
+
+/* ======== stored answers ======== */
+
+TEST stored_statistics(void)
+{
+    vectors v;
+    size_t cases = vectors_open(&v, "statistic");
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        snprintf(name, sizeof name, "%s %zu", vectors_word(&v, "case"), c);
+        ref_data data = no_data(0, 0, 0, 0);
+        data.n = vectors_size(&v, "n");
+        data.m = vectors_size(&v, "m");
+        data.kernel = vectors_kernel(&v);
+        data.form = vectors_enum(&v, vectors_word(&v, "form"));
+        int statistic = vectors_enum(&v, vectors_word(&v, "statistic"));
+        double bandwidth = vectors_real(&v, "bandwidth");
+        npksd_real scale = (npksd_real)vectors_real(&v, "scale"), out = 0;
+        npksd_real *weights = vectors_array(&v, "weights", NULL);
+        npksd_real *rows = vectors_array(&v, "rows", NULL);
+        npksd_real *scores = vectors_array(&v, "scores", NULL);
+        double answer = vectors_real(&v, "answer"), mirror = vectors_real(&v, "mirror");
+        double bound = statistic_bound(vectors_real(&v, "magnitude"));
+        npksd_options options = statistic_options(&data, statistic, bandwidth);
+        options.scales = &scale;
+        options.scale_count = 1;
+        ASSERT_STATUSm(name, NPKSD_OK,
+                       npksd_statistic(rows, scores, data.n, data.m, weights, &options, &out));
+        ASSERT_AGREE(name, answer, out, bound);
+        data.rows = rows;
+        data.scores = scores;
+        data.weights = weights;
+        data.sigma2 = bandwidth * bandwidth * (double)scale;
+        ASSERT_AGREE("reference", answer, ref_statistic(&data, statistic), bound);
+        options.statistic = NPKSD_STATISTIC_V;
+        for (size_t k = 0; k < data.n * data.m; k++)
+            scores[k] = -scores[k];
+        ASSERT_STATUSm(name, NPKSD_OK,
+                       npksd_statistic(rows, scores, data.n, data.m, weights, &options, &out));
+        ASSERT_AGREE("mirror", mirror, out, bound + statistic_bound(fabs(mirror)));
+        free(weights);
+        free(rows);
+        free(scores);
+    }
+    vectors_close(&v);
+    PASS();
+}
+
+/* Hands out words that npksd_normal turns into the numbers of a list: layer 1 of the ziggurat,
+   which reaches from 0 to x_1 and is safe up to 3.22. */
+typedef struct chosen_normals {
+    const npksd_real *list;
+    size_t next;
+    int sought; /* the frequencies' stream was asked for */
+} chosen_normals;
+
+static uint64_t chosen_next(void *user_data)
+{
+    chosen_normals *chosen = (chosen_normals *)user_data;
+    double x = (double)chosen->list[chosen->next++], u = fabs(x) / 3.4426198558966519;
+    int bits = FLOAT_BUILD ? 24 : 53;
+    return (uint64_t)(ldexp(u, bits) + 0.5) << (64 - bits) | (x < 0 ? 128 : 0) | 1;
+}
+
+static void chosen_seek(uint64_t stream, void *user_data)
+{
+    chosen_normals *chosen = (chosen_normals *)user_data;
+    chosen->next = 0;
+    chosen->sought |= stream == purpose(6);
+}
+
+TEST stored_features(void)
+{
+    vectors v;
+    size_t cases = vectors_open(&v, "features"), matched = 0;
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        snprintf(name, sizeof name, "%s %zu", vectors_word(&v, "case"), c);
+        ref_data data = no_data(0, 0, NPKSD_KERNEL_GAUSS, 0);
+        data.n = vectors_size(&v, "n");
+        data.m = vectors_size(&v, "m");
+        data.form = vectors_enum(&v, vectors_word(&v, "form"));
+        int statistic = vectors_enum(&v, vectors_word(&v, "statistic"));
+        npksd_real scale = (npksd_real)vectors_real(&v, "scale"), out = 0;
+        size_t count;
+        npksd_real *weights = vectors_array(&v, "weights", NULL);
+        npksd_real *rows = vectors_array(&v, "rows", NULL);
+        npksd_real *scores = vectors_array(&v, "scores", NULL);
+        npksd_real *omega = vectors_array(&v, "omega", &count);
+        double answer = vectors_real(&v, "answer");
+        double bound = statistic_bound(vectors_real(&v, "magnitude"));
+        data.rows = rows;
+        data.scores = scores;
+        data.weights = weights;
+        ASSERT_AGREE("reference", answer,
+                     ref_features(&data, statistic, omega, count / data.m, (double)scale), bound);
+        int possible = 1;
+        for (size_t k = 0; k < count; k++)
+            possible &= fabs((double)omega[k]) < 3.2;
+        chosen_normals chosen = { NULL, 0, 0 };
+        npksd_options options = statistic_options(&data, statistic, 1);
+        chosen.list = omega;
+        options.rng.next_fn = chosen_next;
+        options.rng.seek_fn = chosen_seek;
+        options.rng.user_data = &chosen;
+        options.features = count / data.m;
+        options.scales = &scale;
+        options.scale_count = 1;
+        if (possible) {
+            ASSERT_STATUSm(name, NPKSD_OK,
+                           npksd_statistic(rows, scores, data.n, data.m, weights, &options, &out));
+            ASSERT_AGREE(name, answer, out, bound);
+            ASSERT(chosen.sought);
+        }
+        matched += (size_t)possible;
+        free(weights);
+        free(rows);
+        free(scores);
+        free(omega);
+    }
+    vectors_close(&v);
+    ASSERT_GTE(matched, cases / 2);
+    PASS();
+}
+
+/* ======== against plain loops ======== */
+
+/* How the rows lie; the scores are normal numbers that have nothing to do with them. */
+enum { ROWS_NORMAL, ROWS_FAR, ROWS_TIED, ROWS_EQUAL, ROWS_KINDS };
+
+static void random_problem(npksd_rng *rng, int kind, size_t n, size_t m, npksd_real *rows,
+                           npksd_real *scores)
+{
+    npksd_real far_away = (npksd_real)either(1e6, 1e3); /* float keeps 1/16000 of a unit there */
+    for (size_t a = 0; a < n; a++)
+        for (size_t i = 0; i < m; i++) {
+            npksd_real x = npksd_normal(rng);
+            if (kind == ROWS_FAR)
+                x += far_away * ((npksd_real)i - 1);
+            if (kind == ROWS_TIED)
+                x = (npksd_real)floor(2 * (double)x) / 2;
+            rows[a * m + i] = kind == ROWS_EQUAL && a > 0 ? rows[i] : x;
+            scores[a * m + i] = npksd_normal(rng);
+        }
+}
+
+enum { WEIGHTS_NONE, WEIGHTS_UNEQUAL, WEIGHTS_ZEROS, WEIGHTS_KINDS };
+
+static const npksd_real *random_weights(npksd_rng *rng, int kind, size_t m, npksd_real *weights)
+{
+    npksd_real sum = 0;
+    for (size_t i = 0; i < m; i++) {
+        weights[i] = npksd_uniform(rng) + (npksd_real)0.1;
+        if (kind == WEIGHTS_ZEROS && i % 3 != 1 && m > 1)
+            weights[i] = 0;
+        sum += weights[i];
+    }
+    for (size_t i = 0; i < m; i++)
+        weights[i] /= sum;
+    return kind == WEIGHTS_NONE ? NULL : weights;
+}
+
+enum { MAX_N = 100, MAX_M = 40 };
+static const size_t sizes_n[] = { 1, 2, 3, 15, 16, 17, 31, 33, 100 };
+static const size_t sizes_m[] = { 1, 2, 3, 16, 17, 40 };
+enum { COUNT_N = sizeof sizes_n / sizeof sizes_n[0], COUNT_M = sizeof sizes_m / sizeof sizes_m[0] };
+
+/* V, U and the yardstick mean |u| from one pass over the pairs. */
+static void plain_statistics(const ref_data *data, double *V, double *U, double *magnitude)
+{
+    double n = (double)data->n, all = 0, diagonal = 0, size = 0;
+    for (size_t a = 0; a < data->n; a++)
+        for (size_t b = 0; b <= a; b++) { /* u is symmetric, as stored_statistics has shown */
+            double u = ref_stein_pair(data, a, b);
+            all += a == b ? u : 2 * u;
+            size += a == b ? fabs(u) : 2 * fabs(u);
+            diagonal += a == b ? u : 0;
+        }
+    *V = all / (n * n);
+    *U = data->n > 1 ? (all - diagonal) / (n * (n - 1)) : 0;
+    *magnitude = size / (n * n);
+}
+
+TEST random_statistics(int kernel, int form)
+{
+    static npksd_real rows[MAX_N * MAX_M], scores[MAX_N * MAX_M], given[MAX_M];
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, (uint64_t)(20 + 2 * kernel + form));
+    size_t turn = 0;
+    for (size_t in = 0; in < COUNT_N; in++)
+        for (size_t im = 0; im < COUNT_M; im++)
+            for (int kind = 0; kind < ROWS_KINDS; kind++, turn++) {
+                static const double widths[] = { 1, 0.3, 3, 1e-3, 1e3 };
+                /* float: squared distances are known to 1e-7 of the rows' own squares */
+                size_t n = sizes_n[in], m = sizes_m[im];
+                if (n * m > 1700 && kind != (int)(turn / 4 % ROWS_KINDS))
+                    continue; /* one kind is enough for the large ones: time */
+                ref_data data = no_data(n, m, kernel, form);
+                double narrowest = either(0, 0.2), V, U, magnitude;
+                double width = fmax(narrowest, widths[turn % 5]) * sqrt((double)m);
+                int weighting = (int)(turn / 5 % WEIGHTS_KINDS);
+                random_problem(&rng, kind, n, m, rows, scores);
+                data.rows = rows;
+                data.scores = scores;
+                data.weights = random_weights(&rng, weighting, m, given);
+                npksd_options options = statistic_options(&data, NPKSD_STATISTIC_V, width);
+                data.sigma2 = pow((double)options.bandwidth, 2);
+                plain_statistics(&data, &V, &U, &magnitude);
+                static char name[128];
+                snprintf(name, sizeof name, "n %zu m %zu rows %d width %g weights %d", n, m, kind,
+                         width, weighting);
+                npksd_real out;
+                double bound = statistic_bound(magnitude);
+                ASSERT_STATUSm(name, NPKSD_OK,
+                               npksd_statistic(rows, scores, n, m, data.weights, &options, &out));
+                ASSERT_AGREE(name, V, out, bound);
+                if (n == 1)
+                    continue;
+                options.statistic = NPKSD_STATISTIC_U;
+                ASSERT_STATUSm(name, NPKSD_OK,
+                               npksd_statistic(rows, scores, n, m, data.weights, &options, &out));
+                ASSERT_AGREE(name, U, out, bound * (double)n / (double)(n - 1));
+            }
+    PASS();
+}
+
+/* scales: only the first counts, and it multiplies the square of the bandwidth. */
+TEST first_scale_counts(int kernel)
+{
+    enum { N = 21, M = 3 };
+    static const npksd_real scales[3] = { (npksd_real)0.3, 4, (npksd_real)0.125 };
+    npksd_real rows[N * M], scores[N * M];
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 30);
+    random_problem(&rng, ROWS_NORMAL, N, M, rows, scores);
+    for (size_t c = 0; c < 3; c++) {
+        ref_data data = no_data(N, M, kernel, NPKSD_FORM_VECTOR);
+        npksd_options options = statistic_options(&data, NPKSD_STATISTIC_V, 1.5);
+        npksd_real out;
+        options.scales = scales + c;
+        options.scale_count = 3 - c;
+        data.rows = rows;
+        data.scores = scores;
+        data.sigma2 = 2.25 * (double)scales[c];
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &out));
+        ASSERT_AGREE("scale", ref_statistic(&data, NPKSD_STATISTIC_V), out,
+                     statistic_bound(ref_mean_pair(&data, absolute_pair, NPKSD_STATISTIC_V)));
+    }
+    PASS();
+}
+
+/* In linear time: the frequencies are normal numbers of stream (6 << 56) over the bandwidth. */
+TEST random_features(int form, uint64_t seed)
+{
+    static const size_t counts[] = { 1, 2, 15, 16, 17, 40 };
+    static npksd_real rows[MAX_N * MAX_M], scores[MAX_N * MAX_M], given[MAX_M];
+    npksd_rng_state state, draw_state;
+    npksd_rng rng = npksd_rng_seeded(&state, seed, (uint64_t)(32 + form));
+    for (size_t turn = 0; turn < 60; turn++) {
+        static const double scales[] = { 1, 0.5, 0.25, 0.125, 0.3, 2 };
+        size_t n = sizes_n[turn % (COUNT_N - 1)], m = sizes_m[turn % (COUNT_M - 1)];
+        size_t F = counts[turn / 2 % 6];
+        int statistic = turn % 2 && n > 1 ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V;
+        double width = turn % 7 == 3 ? 0.2 : 1.25;
+        npksd_real scale = (npksd_real)scales[turn % 6], out;
+        ref_data data = no_data(n, m, NPKSD_KERNEL_GAUSS, form);
+        npksd_options options = statistic_options(&data, statistic, width);
+        options.seed = seed + turn;
+        options.features = F;
+        options.scales = &scale;
+        options.scale_count = 1;
+        random_problem(&rng, turn % 5 == 4 ? ROWS_TIED : ROWS_NORMAL, n, m, rows, scores);
+        data.rows = rows;
+        data.scores = scores;
+        data.weights = random_weights(&rng, (int)(turn % WEIGHTS_KINDS), m, given);
+        npksd_real *omega = new_reals(F * m);
+        npksd_rng draw = npksd_rng_seeded(&draw_state, options.seed, purpose(6));
+        for (size_t k = 0; k < F * m; k++)
+            omega[k] = npksd_normal(&draw) / options.bandwidth;
+        double expected = ref_features(&data, statistic, omega, F, (double)scale);
+        double size = fabs(expected);
+        size += ref_features(&data, NPKSD_STATISTIC_V, omega, F, (double)scale);
+        static char name[128];
+        snprintf(name, sizeof name, "n %zu m %zu features %zu scale %g width %g", n, m, F,
+                 (double)scale, width);
+        ASSERT_STATUSm(name, NPKSD_OK,
+                       npksd_statistic(rows, scores, n, m, data.weights, &options, &out));
+        ASSERT_AGREE(name, expected, out, either(1e-9, 1e-3) * size);
+        free(omega);
+    }
+    PASS();
+}
+
+/* Many features come close to the exact statistic: each is unbiased for it. */
+TEST features_converge(void)
+{
+    enum { N = 20, M = 2, F = 20000 };
+    npksd_real rows[N * M], scores[N * M], exact, linear;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 34);
+    random_problem(&rng, ROWS_NORMAL, N, M, rows, scores);
+    for (int statistic = NPKSD_STATISTIC_V; statistic <= NPKSD_STATISTIC_U; statistic++) {
+        ref_data data = no_data(N, M, NPKSD_KERNEL_GAUSS, NPKSD_FORM_VECTOR);
+        npksd_options options = statistic_options(&data, statistic, 1.5);
+        options.seed = test_seed;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &exact));
+        options.features = F;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &linear));
+        /* one feature varies by about the V-statistic itself, some 0.1 here */
+        ASSERT_AGREE("features", exact, linear, 10 * 0.1 / sqrt((double)F));
+    }
+    PASS();
+}
+
+/* ======== median distance ======== */
+
+TEST stored_medians(void)
+{
+    vectors v;
+    size_t cases = vectors_open(&v, "median");
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        snprintf(name, sizeof name, "%s", vectors_word(&v, "case"));
+        size_t count = vectors_size(&v, "count"), m = vectors_size(&v, "m");
+        npksd_real *rows = vectors_array(&v, "rows", NULL), out;
+        double answer = vectors_real(&v, "answer");
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &out));
+        ASSERT_AGREE(name, answer, out, either(1e-12, 1e-6) * answer);
+        ASSERT_AGREE("reference", answer, ref_median_distance(rows, count, m), 1e-6 * answer);
+        free(rows);
+    }
+    vectors_close(&v);
+    PASS();
+}
+
+enum {
+    MEDIAN_NORMAL,
+    MEDIAN_TIED,
+    MEDIAN_TWO_VALUES,
+    MEDIAN_MOSTLY_EQUAL,
+    MEDIAN_ONE_OFF,
+    MEDIAN_CLUSTERS,
+    MEDIAN_KINDS
+};
+
+static void median_rows(npksd_rng *rng, int kind, size_t count, size_t m, npksd_real *rows)
+{
+    for (size_t a = 0; a < count; a++)
+        for (size_t i = 0; i < m; i++) {
+            npksd_real x = npksd_normal(rng), u = npksd_uniform(rng);
+            switch (kind) {
+            case MEDIAN_TIED: x = (npksd_real)floor((double)x); break;
+            case MEDIAN_TWO_VALUES: x = u < (npksd_real)0.5 ? 2 : 5; break;
+            case MEDIAN_MOSTLY_EQUAL: x = u < (npksd_real)0.9 || i > 0 ? 3 : x; break;
+            case MEDIAN_ONE_OFF: x = a + 1 == count ? 4 : 1; break;
+            case MEDIAN_CLUSTERS: x = x / 1024 + (a % 2 ? 1 : -1); break;
+            default: break;
+            }
+            rows[a * m + i] = x;
+        }
+}
+
+TEST random_medians(int kind)
+{
+    static const size_t counts[] = { 1, 2, 3, 4, 5, 15, 16, 17, 18, 33, 63, 64, 65, 130, 257, 400 };
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, (uint64_t)(40 + kind));
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] + 2; c++) {
+        /* two large ones, an even and an odd number of pairs */
+        size_t count = c < 16 ? counts[c] : c == 16 ? 1001 : 1499, m = c % 3 == 2 ? 5 : 1 + c % 2;
+        if (c >= 16 && kind % 2 != (int)(c % 2))
+            continue;
+        npksd_real *rows = new_reals(count * m), out;
+        median_rows(&rng, kind, count, m, rows);
+        double expected = ref_median_distance(rows, count, m);
+        static char name[64];
+        snprintf(name, sizeof name, "rows %d, %zu of %zu numbers", kind, count, m);
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &out));
+        /* these two have median 0: a mean of up to a million numbers, in float */
+        int mean = kind == MEDIAN_TWO_VALUES || kind == MEDIAN_MOSTLY_EQUAL;
+        ASSERT_AGREE(name, expected, out, either(1e-12, mean ? 2e-3 : 1e-5) * expected);
+        free(rows);
+    }
+    PASS();
+}
+
+/* Rows times a power of two: the median must go with them, to the ends of the range. */
+TEST median_of_any_size(void)
+{
+    static const int exponents[2][8] = { { -1060, -990, -600, -470, 470, 600, 996, 1020 },
+                                         { -140, -112, -60, -50, 50, 60, 100, 124 } };
+    enum { COUNT = 200, M = 3 };
+    npksd_real rows[COUNT * M], scaled[COUNT * M], out;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 50);
+    for (size_t k = 0; k < COUNT * M; k++) /* 10 bits each: denormal numbers still hold them */
+        rows[k] = (npksd_real)floor(256 * (double)npksd_normal(&rng) + 0.5) / 256;
+    double expected = ref_median_distance(rows, COUNT, M);
+#ifdef __FAST_MATH__
+    size_t first = 1; /* denormal numbers are 0 there */
+#else
+    size_t first = 0;
+#endif
+    for (size_t e = first; e < 8; e++) {
+        int exponent = exponents[FLOAT_BUILD][e];
+        static char name[64];
+        snprintf(name, sizeof name, "rows times 2^%d", exponent);
+        for (size_t k = 0; k < COUNT * M; k++)
+            scaled[k] = (npksd_real)ldexp((double)rows[k], exponent);
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(scaled, COUNT, M, NULL, &out));
+        double back = ldexp((double)out, -exponent); /* a denormal answer has few digits */
+        double grain = e == 0 ? 1e-3 : either(1e-12, 1e-5);
+        ASSERT_AGREE(name, expected, back, grain * expected);
+    }
+    PASS();
+}
+
+/* A coordinate that is large and one that is small: the small one does no harm. */
+TEST median_of_mixed_sizes(void)
+{
+    enum { COUNT = 101 };
+    npksd_real rows[COUNT * 2], wide[COUNT], out;
+    double huge = either(1e300, 1e30);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 51);
+    for (size_t a = 0; a < COUNT; a++) {
+        wide[a] = npksd_normal(&rng);
+        rows[2 * a] = (npksd_real)((double)wide[a] * huge);
+        rows[2 * a + 1] = (npksd_real)((double)npksd_normal(&rng) / huge);
+    }
+    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, COUNT, 2, NULL, &out));
+    double expected = ref_median_distance(wide, COUNT, 1);
+    ASSERT_AGREE("mixed", expected, (double)out / huge, either(1e-12, 1e-5) * expected);
+    PASS();
+}
+
+SUITE(suite_statistic)
+{
+    static const char *const names[4] = { "gauss_vector", "gauss_scalar", "imq_vector",
+                                          "imq_scalar" };
+    RUN_TEST(stored_statistics);
+    RUN_TEST(stored_features);
+    for (int k = 0; k < 4; k++) {
+        greatest_set_test_suffix(names[k]);
+        RUN_TESTp(random_statistics, k / 2, k % 2);
+    }
+    RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
+    RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
+    RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
+    RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
+    RUN_TEST(features_converge);
+    RUN_TEST(stored_medians);
+    for (int kind = 0; kind < MEDIAN_KINDS; kind++)
+        RUN_TESTp(random_medians, kind);
+    RUN_TEST(median_of_any_size);
+    RUN_TEST(median_of_mixed_sizes);
+}
