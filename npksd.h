@@ -5122,9 +5122,15 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
     if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        if (t->options_.score_fn(rows, count, m, scores, t->options_.score_user_data) != 0)
+        int room = !t->drawn_ && count <= t->n_; /* else score_fn must write to scores itself */
+        npksd_real *given = room ? NPKSDI_IN(t, w, rows) : scores;
+        if (t->options_.score_fn(rows, count, m, given, t->options_.score_user_data) != 0)
             return NPKSD_ERROR_GENERATOR;
-        return npksdi_finite(scores, count * m) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
+        if (!npksdi_finite(given, count * m))
+            return NPKSD_ERROR_NONFINITE;
+        if (room)
+            NPKSD_MEMCPY(scores, given, count * m * sizeof *scores);
+        return NPKSD_OK;
     }
     for (size_t first = 0; first < count; first += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - first);

@@ -63,7 +63,6 @@ function start() {
     const s = settings;
     const status = wasm.web_start(s.n, s.seed, s.speed, s.scatter, s.wind, s.heavy, s.link);
     run = { n: s.n, units: 16, longest: 0, frames: 0, work: 0, begun: performance.now(), verdict: null };
-    root.dataset.state = "computing";
     document.body.classList.add("computing");
     byId("verdict-word").textContent = "Computing";
     byId("interval").textContent = "";
@@ -139,6 +138,7 @@ function frame() {
 
 function restart() {
     dirty = true;
+    root.dataset.state = "computing";
     if (!frame.asked) {
         frame.asked = true;
         requestAnimationFrame(frame);

@@ -1,0 +1,98 @@
+/* device_make OUT.h: the workstation's half of device.c.
+ *
+ * Fits and calibrates a test for the motor's healthy behaviour, and writes it as C source: the blob,
+ * the memory that loading it takes, two recordings to try it on, and what the workstation says of
+ * them. The device then needs neither the generator nor the heap. */
+#define NPKSD_IMPLEMENTATION
+#include "device_model.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { BLOB_MAX = 65536, RECORDINGS = 2 };
+
+/* The generator: readings of a motor, worn by so much. */
+static int motor(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    npksd_real wear = *(const npksd_real *)user_data;
+    for (size_t r = 0; r < count; r++) {
+        npksd_real *x = rows + r * m, load = npksd_normal(rng);
+        x[0] = 60 + 5 * load + 2 * npksd_normal(rng);                   /* temperature */
+        x[1] = 3 + 0.5f * load + 0.1f * npksd_normal(rng);              /* current */
+        x[2] = (0.2f + 0.1f * wear) * (1 + 0.2f * npksd_normal(rng));   /* vibration */
+        x[3] = 3000 - 50 * load + 20 * npksd_normal(rng);               /* speed */
+    }
+    return 0;
+}
+
+static void *counting_alloc(size_t bytes, void *user_data)
+{
+    *(size_t *)user_data += bytes;
+    return malloc(bytes);
+}
+
+static void counting_free(void *memory, size_t bytes, void *user_data)
+{
+    (void)bytes;
+    (void)user_data;
+    free(memory);
+}
+
+static void stop(const char *what, const char *why)
+{
+    fprintf(stderr, "device_make: %s: %s\n", what, why);
+    exit(EXIT_FAILURE);
+}
+
+static void must(npksd_status status, const char *what)
+{
+    if (status != NPKSD_OK)
+        stop(what, npksd_status_string(status));
+}
+
+int main(int argc, char **argv)
+{
+    static unsigned char blob[BLOB_MAX];
+    static npksd_real recording[DEVICE_N * DEVICE_M];
+    npksd_real wear[RECORDINGS] = { 0, 1 };
+    size_t size = 0, arena = 0;
+    npksd_tester *tester, *loaded;
+    FILE *out = argc == 2 ? fopen(argv[1], "w") : NULL;
+    if (!out)
+        stop(argc == 2 ? argv[1] : "usage", argc == 2 ? "cannot be written" : "device_make OUT.h");
+
+    npksd_options options = npksd_default_options();
+    must(npksd_tester_create(&tester, DEVICE_N, DEVICE_M, motor, &wear[0], &options), "create");
+    must(npksd_tester_step(tester, SIZE_MAX), "fit");
+    must(npksd_tester_save(tester, blob, sizeof blob, &size), "save");
+    npksd_allocator counting = { counting_alloc, counting_free, NULL };
+    counting.user_data = &arena;
+    must(npksd_tester_load(&loaded, blob, size, &counting), "load");
+
+    fprintf(out, "/* made by device_make; do not edit */\n"
+                 "#define DEVICE_ARENA_BYTES %zu /* with 64-bit pointers; a little less with 32 */\n"
+                 "static const unsigned char device_blob[%zu] = {", arena, size);
+    for (size_t k = 0; k < size; k++)
+        fprintf(out, "%s%u,", k % 20 ? "" : "\n    ", (unsigned)blob[k]);
+    fprintf(out, "\n};\n#define DEVICE_RECORDINGS %d\nstatic const struct {\n    const char *name;\n"
+                 "    npksd_real p_value, statistic; /* what the workstation says */\n"
+                 "    npksd_real rows[DEVICE_N * DEVICE_M];\n} device_recordings[] = {\n", RECORDINGS);
+    for (size_t k = 0; k < RECORDINGS; k++) {
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, 11, k);
+        motor(recording, DEVICE_N, DEVICE_M, &rng, &wear[k]);
+        must(npksd_tester_check(loaded, recording, &result, NULL), "check");
+        fprintf(out, "    { \"%s motor\", (npksd_real)%.9g, (npksd_real)%.9g, {", k ? "a worn" : "a healthy",
+                (double)result.p_value, (double)result.statistic);
+        for (size_t i = 0; i < DEVICE_N * DEVICE_M; i++)
+            fprintf(out, "%s(npksd_real)%.9g,", i % 4 ? " " : "\n    ", (double)recording[i]);
+        fprintf(out, "\n    } },\n");
+    }
+    fprintf(out, "};\n");
+    if (fclose(out) != 0)
+        stop(argv[1], "cannot be written");
+    printf("device_make: a blob of %zu bytes, %zu bytes of memory to use it\n", size, arena);
+    npksd_tester_destroy(loaded);
+    npksd_tester_destroy(tester);
+    return EXIT_SUCCESS;
+}

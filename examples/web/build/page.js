@@ -1,0 +1,511 @@
+/*
+ * Draws what web.c computes. The test runs in slices of a few milliseconds inside
+ * requestAnimationFrame: npksd_tester_step does as many units as the page's own clock allows, and any
+ * pattern of steps gives the same bits. Moving a slider starts a new test in the next frame.
+ *
+ * The settings live in the address (#speed=30.4&n=100), the outcome also in data attributes of the
+ * root element, where test.py reads it.
+ */
+"use strict";
+
+const BUDGET_MS = 8;      // of the 16 that a frame has: the rest is for drawing and for the browser
+const ALPHA = 0.05;
+const COORDINATES = [
+    { name: "Distance", unit: "m", low: 40, high: 100 },
+    { name: "Drift", unit: "m", low: -6, high: 14 },
+    { name: "Flight time", unit: "s", low: 3, high: 5 },
+    { name: "Peak height", unit: "m", low: 8, high: 32 },
+];
+const COMPONENTS = {
+    1: ["STEIN", "shape or location"],
+    2: ["MIRROR", "spread or tails"],
+    4: ["MOMENT", "variances or the way numbers move together"],
+    8: ["MMD", "proportions, or groups of throws"],
+};
+const SLIDERS = [
+    { id: "speed", label: "Launch speed", min: 28, max: 32, step: 0.1, show: (v) => `${v.toFixed(1)} m/s` },
+    { id: "scatter", label: "Scatter of the aim", min: 0.5, max: 5, step: 0.1, show: (v) => `${v.toFixed(1)}°` },
+    { id: "wind", label: "Side wind", min: 0, max: 8, step: 0.2, show: (v) => `${v.toFixed(1)} m/s` },
+    { id: "heavy", label: "Heavy stones", min: 0, max: 1, step: 0.05, show: (v) => `${Math.round(100 * v)} %` },
+    { id: "link", label: "Strong pull aims high", min: -0.9, max: 0.9, step: 0.1, show: signed },
+    { id: "n", label: "Recorded throws", min: 20, max: 200, step: 10, show: (v) => String(v), recording: true },
+];
+const PRESETS = [
+    ["Faithful", {}],
+    ["Too fast", { speed: 30.4 }],
+    ["Too tidy", { scatter: 1.6 }],
+    ["Windy", { wind: 5 }],
+    ["Wrong mix", { heavy: 0.6 }],
+    ["Link reversed", { link: -0.6 }],
+];
+
+const byId = (id) => document.getElementById(id);
+const root = document.documentElement;
+const settings = { speed: 30.4, n: 100, seed: 1 };
+let wasm;            // the exports of the module
+let world = {};      // the catapult that was recorded, as web.c has it
+let run = null;      // the test under way or done
+let dirty = false;   // a slider moved since the last frame
+let colours = {};
+
+function signed(value) { return value === 0 ? "0" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(1); }
+
+function numbers(pointer, count) { return new Float64Array(wasm.memory.buffer, pointer, count); }
+
+function text(pointer) {
+    const bytes = new Uint8Array(wasm.memory.buffer, pointer);
+    return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
+}
+
+/* ======== the test, a slice in each frame ======== */
+
+function start() {
+    const s = settings;
+    const status = wasm.web_start(s.n, s.seed, s.speed, s.scatter, s.wind, s.heavy, s.link);
+    run = { n: s.n, units: 16, longest: 0, frames: 0, work: 0, begun: performance.now(), verdict: null };
+    document.body.classList.add("computing");
+    byId("verdict-word").textContent = "Computing";
+    byId("interval").textContent = "";
+    byId("ringed").textContent = "";
+    drawThrows();
+    if (status < 0)
+        fail(status);
+}
+
+function fail(status) {
+    run.failed = true;
+    root.dataset.state = "error";
+    byId("verdict-word").textContent = text(wasm.web_status(status));
+}
+
+function slice() {
+    const begin = performance.now();
+    let status, before = begin, now;
+    do {
+        status = wasm.web_step(run.units);
+        now = performance.now();
+        // steps of about a millisecond keep the overshoot small on slow and fast machines alike
+        run.units *= now - before > 1 ? 0.7 : 1.4;
+        run.units = Math.max(1, Math.min(4096, Math.round(run.units)));
+        before = now;
+    } while (status === 1 && now - begin < BUDGET_MS);
+    run.frames += 1;
+    run.work += now - begin;
+    run.longest = Math.max(run.longest, now - begin);
+    if (status < 0)
+        fail(status);
+    else if (status === 0)
+        finish();
+}
+
+function finish() {
+    const status = wasm.web_check();
+    if (status < 0) {
+        fail(status);
+        return;
+    }
+    const v = numbers(wasm.web_verdict(), 10);
+    const c = numbers(wasm.web_coordinates(), 16);
+    run.verdict = { statistic: v[0], p: v[1], low: v[2], high: v[3], threshold: v[4],
+        reject: v[5], leading: v[6], replicates: v[7],
+        shares: [...c.slice(0, 4)], adjusted: [...c.slice(8, 12)], simulated: [...c.slice(12, 16)] };
+    run.influence = [...numbers(wasm.web_influence(), run.n)];
+    run.wall = performance.now() - run.begun;
+    showVerdict();
+    root.dataset.result = JSON.stringify({ ...settings, ...run.verdict,
+        longest: run.longest, frames: run.frames, work: run.work, wall: run.wall });
+    root.dataset.state = "done";
+    writeAddress();
+}
+
+function frame() {
+    if (dirty) {
+        dirty = false;
+        start();
+    }
+    if (run && !run.failed && !run.verdict) {
+        slice();
+        drawNull();
+        const percent = 100 * wasm.web_progress();
+        byId("bar").firstElementChild.style.width = `${percent}%`;
+        byId("bar").setAttribute("aria-valuenow", Math.round(percent));
+    }
+    if (dirty || (run && !run.failed && !run.verdict))
+        requestAnimationFrame(frame);
+    else
+        frame.asked = false;
+}
+
+function restart() {
+    dirty = true;
+    root.dataset.state = "computing";
+    if (!frame.asked) {
+        frame.asked = true;
+        requestAnimationFrame(frame);
+    }
+}
+
+/* ======== words ======== */
+
+function showVerdict() {
+    const v = run.verdict, extreme = Math.round(v.p * (v.replicates + 1));
+    const [component, words] = COMPONENTS[v.leading];
+    document.body.classList.remove("computing");
+    document.body.classList.toggle("rejected", v.reject === 1);
+    byId("p").textContent = v.p.toFixed(3);
+    byId("verdict-word").textContent = v.reject ? "Rejected at the 5 % level" : "Not rejected";
+    byId("interval").textContent =
+        `95 % interval ${v.low.toFixed(3)} to ${v.high.toFixed(3)}`;
+    byId("says").textContent = v.reject
+        ? `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
+            + (extreme === 1 ? "yours lies farthest out. "
+                : `${extreme} lie at least as far out as yours. `)
+            + "These throws hardly came from this simulator."
+        : `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
+            + `${extreme} lie at least as far out as yours. `
+            + `${run.n} throws show no fault; that does not prove there is none.`;
+    byId("leading").textContent = v.reject
+        ? `The strongest sign is in ${words} (component ${component}).`
+        : `The largest component is ${component} (${words}), within its usual range.`;
+    byId("timing").textContent =
+        `This test: ${Math.round(run.work)} ms of work in ${run.frames} frames, `
+        + `the longest slice ${run.longest.toFixed(1)} ms.`;
+    showCoordinates();
+    drawThrows();
+}
+
+function showCoordinates() {
+    const v = run.verdict;
+    const largest = Math.max(...v.shares, ...v.simulated);
+    byId("coordinates").replaceChildren(...COORDINATES.map((coordinate, i) => {
+        const row = document.createElement("div");
+        const p = v.adjusted[i];
+        row.className = p <= ALPHA ? "coordinate lit" : "coordinate";
+        row.innerHTML = '<span class="name"></span><span class="bars" role="img"><span></span>'
+            + '<span></span></span><span class="adjusted"></span>';
+        row.children[0].textContent = coordinate.name;
+        row.children[1].children[0].style.width = `${100 * v.shares[i] / largest}%`;
+        row.children[1].children[1].style.width = `${100 * v.simulated[i] / largest}%`;
+        row.children[1].setAttribute("aria-label", `recording ${v.shares[i].toPrecision(2)}, `
+            + `simulated throws ${v.simulated[i].toPrecision(2)}`);
+        row.children[2].innerHTML = `<i>p</i> ${p.toFixed(3)}`;
+        return row;
+    }));
+}
+
+/* ======== pictures ======== */
+
+/* A canvas in its own pixels, cleared; w and h are in CSS pixels. */
+function canvas(id) {
+    const element = byId(id), ratio = window.devicePixelRatio || 1;
+    const w = element.clientWidth, h = element.clientHeight;
+    const width = Math.round(w * ratio), height = Math.round(h * ratio);
+    if (element.width !== width || element.height !== height) {
+        element.width = width;
+        element.height = height;
+    }
+    const g = element.getContext("2d");
+    g.setTransform(ratio, 0, 0, ratio, 0, 0);
+    g.clearRect(0, 0, w, h);
+    g.font = `11px ${colours.sans}`;
+    g.lineWidth = 1;
+    return { g, w, h, element };
+}
+
+function readColours() {
+    const style = getComputedStyle(root);
+    for (const name of ["paper", "ink", "muted", "rule", "recorded", "simulated", "null", "alarm", "sans"])
+        colours[name] = style.getPropertyValue(`--${name}`).trim();
+}
+
+function ticks(low, high, room) {
+    const rough = (high - low) / Math.max(2, room);
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((k) => k * power).find((k) => k >= rough);
+    const out = [];
+    for (let k = Math.ceil(low / step); k * step <= high + 1e-9; k++)
+        out.push(k * step);
+    return out;
+}
+
+/* Axes with a few ticks; returns the maps from values to pixels. */
+function axes({ g, w, h }, xRange, yRange, unitX, unitY) {
+    const left = 30, right = 8, top = 10, bottom = 20;
+    const x = (v) => left + (v - xRange[0]) / (xRange[1] - xRange[0]) * (w - left - right);
+    const y = (v) => h - bottom - (v - yRange[0]) / (yRange[1] - yRange[0]) * (h - top - bottom);
+    g.strokeStyle = colours.rule;
+    g.fillStyle = colours.muted;
+    const xs = ticks(...xRange, w / 70), ys = ticks(...yRange, h / 45);
+    xs.forEach((v, i) => {
+        g.textAlign = i === xs.length - 1 && x(v) > w - 24 ? "right" : "center";
+        g.fillText(i === xs.length - 1 ? `${v} ${unitX}` : String(v),
+            g.textAlign === "right" ? w - 1 : x(v), h - 5);
+    });
+    g.textAlign = "right";
+    ys.forEach((v, i) => {
+        g.fillText(i === ys.length - 1 ? `${v} ${unitY}` : String(v), left - 6, y(v) + 4);
+        g.beginPath();
+        g.moveTo(left, Math.round(y(v)) + 0.5);
+        g.lineTo(w - right, Math.round(y(v)) + 0.5);
+        g.stroke();
+    });
+    return { x, y };
+}
+
+/* The simulated throws lie under the recorded ones, as open rings under filled dots: the two can be
+   told apart without colours. */
+function dots(g, rows, x, y, i, j, filled) {
+    const radius = filled ? 2.4 : 2.9;
+    g.globalAlpha = filled ? 0.8 : 0.9;
+    g.fillStyle = g.strokeStyle = filled ? colours.recorded : colours.simulated;
+    g.lineWidth = 1.2;
+    for (let k = 0; k < rows.length; k += 4) {
+        g.beginPath();
+        g.arc(x(rows[k + i]), y(rows[k + j]), radius, 0, 2 * Math.PI);
+        if (filled)
+            g.fill();
+        else
+            g.stroke();
+    }
+    g.globalAlpha = 1;
+    g.lineWidth = 1;
+}
+
+/* The rows that pull the statistic up most, once there is something to explain. */
+function loudest() {
+    if (!run.verdict || !run.verdict.reject)
+        return [];
+    const order = run.influence.map((value, row) => [value, row]).sort((a, b) => b[0] - a[0]);
+    return order.slice(0, 5).map((pair) => pair[1]);
+}
+
+function drawScatter(id, i, j, recorded, simulated, ringed) {
+    const c = canvas(id), a = COORDINATES[i], b = COORDINATES[j];
+    const { x, y } = axes(c, [a.low, a.high], [b.low, b.high], a.unit, b.unit);
+    dots(c.g, simulated, x, y, i, j, false);
+    dots(c.g, recorded, x, y, i, j, true);
+    c.g.strokeStyle = colours.ink;
+    for (const row of ringed) {
+        c.g.beginPath();
+        c.g.arc(x(recorded[4 * row + i]), y(recorded[4 * row + j]), 5.5, 0, 2 * Math.PI);
+        c.g.stroke();
+    }
+    const mean = (rows, k) => rows.reduce((sum, v, at) => sum + (at % 4 === k ? v : 0), 0) * 4 / rows.length;
+    c.element.setAttribute("aria-label", `${a.name} and ${b.name.toLowerCase()} of ${run.n} recorded `
+        + `and ${run.n} simulated throws. Means: recorded ${mean(recorded, i).toFixed(1)} ${a.unit}, `
+        + `${mean(recorded, j).toFixed(1)} ${b.unit}; simulated ${mean(simulated, i).toFixed(1)} `
+        + `${a.unit}, ${mean(simulated, j).toFixed(1)} ${b.unit}.`);
+}
+
+function drawThrows() {
+    const recorded = numbers(wasm.web_recorded(), 4 * run.n);
+    const simulated = numbers(wasm.web_simulated(), 4 * run.n);
+    const ringed = loudest();
+    drawSide(recorded, simulated);
+    drawScatter("above", 0, 1, recorded, simulated, ringed);
+    drawScatter("watch", 2, 3, recorded, simulated, ringed);
+    byId("ringed").textContent = ringed.length
+        ? "Circled: the five recorded throws that pull the statistic up most." : "";
+}
+
+/* Only distance and height were recorded, so each path is a sketch: a curve with that peak and end. */
+function drawSide(recorded, simulated) {
+    const c = canvas("side"), g = c.g;
+    const { x, y } = axes(c, [0, 100], [0, 32], "m", "m");
+    for (const [rows, colour] of [[simulated, colours.simulated], [recorded, colours.recorded]]) {
+        g.strokeStyle = g.fillStyle = colour;
+        g.globalAlpha = Math.min(0.5, 16 / run.n);
+        for (let k = 0; k < rows.length; k += 4) {
+            const d = rows[k], h = 4 / 3 * rows[k + 3];
+            g.beginPath();
+            g.moveTo(x(0), y(1.5));
+            g.bezierCurveTo(x(0.38 * d), y(h), x(0.74 * d), y(h), x(d), y(0));
+            g.stroke();
+        }
+        g.globalAlpha = 0.8;
+        for (let k = 0; k < rows.length; k += 4) // a stroke where it hit: recorded above, simulated below
+            g.fillRect(x(rows[k]) - 0.6, rows === recorded ? y(0) - 6 : y(0) + 1, 1.2, 5);
+        g.globalAlpha = 1;
+    }
+}
+
+function drawNull() {
+    const c = canvas("null"), { g, w, h } = c;
+    const count = wasm.web_null_count(), values = numbers(wasm.web_null(), count);
+    const v = run.verdict, left = 2, right = 8, top = 34, bottom = 20;
+    const far = Math.max(5, Math.min(8, Math.max(...values, 0)), v ? Math.min(v.statistic, 10) : 0);
+    const width = 0.2, binCount = Math.ceil(far * 1.04 / width);
+    const bins = new Array(binCount).fill(0), beyond = new Array(binCount).fill(0);
+    for (const value of values) {
+        const bin = Math.max(0, Math.min(binCount - 1, Math.floor(value / width)));
+        bins[bin] += 1;
+        beyond[bin] += v && value >= v.statistic ? 1 : 0;
+    }
+    const tallest = Math.max(60, ...bins);
+    const x = (value) => left + value / (binCount * width) * (w - left - right);
+    const y = (value) => h - bottom - value / tallest * (h - top - bottom);
+    const bar = (k, from, to) => g.fillRect(x(k * width), y(to), x((k + 1) * width) - x(k * width) - 1,
+        y(from) - y(to));
+    bins.forEach((many, k) => {
+        g.fillStyle = colours.null;
+        bar(k, beyond[k], many);
+        g.fillStyle = v && v.reject ? colours.alarm : colours.recorded;
+        bar(k, 0, beyond[k]);
+    });
+    g.strokeStyle = colours.muted;
+    g.beginPath();
+    g.moveTo(left, h - bottom + 0.5);
+    g.lineTo(w - right, h - bottom + 0.5);
+    g.stroke();
+    g.fillStyle = colours.muted;
+    for (const value of ticks(0, binCount * width, w / 60)) {
+        g.textAlign = value === 0 ? "left" : "center";
+        g.fillText(String(value), x(value), h - 5);
+    }
+    if (v)
+        markNull(c, x, y, v, binCount * width, h - bottom);
+    byId("null-note").textContent = v
+        ? `Grey: ${count} recordings made by the simulator. Shaded: those at least as far out as the `
+            + "one recorded; they and it make up p."
+        : `${count} recordings made by the simulator so far.`;
+    c.element.setAttribute("aria-label", v
+        ? `Histogram of ${count} null values. Observed statistic ${v.statistic.toFixed(2)}, `
+            + `threshold ${v.threshold.toFixed(2)}.` : "Histogram of null values, growing");
+}
+
+/* The two lines that decide: threshold and observed statistic, which may be far off the paper. */
+function markNull({ g, w }, x, y, v, end, ground) {
+    const line = (at, from, colour, dash, thickness) => {
+        g.strokeStyle = colour;
+        g.lineWidth = thickness;
+        g.setLineDash(dash);
+        g.beginPath();
+        g.moveTo(at, from);
+        g.lineTo(at, ground);
+        g.stroke();
+        g.setLineDash([]);
+    };
+    const label = (words, at, height, colour) => {
+        const room = g.measureText(words).width + 6;
+        g.fillStyle = colour;
+        g.textAlign = at + room > w ? "right" : "left";
+        g.fillText(words, g.textAlign === "right" ? at - 5 : at + 5, height);
+    };
+    const colour = v.reject ? colours.alarm : colours.recorded;
+    const outside = v.statistic > end, at = outside ? w - 3 : x(v.statistic);
+    line(x(Math.min(v.threshold, end)), 18, colours.muted, [3, 3], 1);
+    label(`5 % threshold ${v.threshold.toFixed(2)}`, x(Math.min(v.threshold, end)), 26, colours.muted);
+    line(at, 2, colour, [], 2);
+    g.font = `600 11px ${colours.sans}`;
+    label(`recorded: ${v.statistic.toFixed(2)}${outside ? " →" : ""}`, at, 10, colour);
+}
+
+/* ======== controls ======== */
+
+function buildSliders() {
+    for (const slider of SLIDERS) {
+        const box = document.createElement("div");
+        box.className = "slider";
+        box.innerHTML = '<label><span></span><output></output></label>'
+            + '<div class="track"><input type="range"></div>';
+        const input = box.querySelector("input"), label = box.querySelector("label");
+        label.firstElementChild.textContent = slider.label;
+        label.htmlFor = input.id = slider.id;
+        box.querySelector("output").htmlFor = slider.id;
+        Object.assign(input, { min: slider.min, max: slider.max, step: slider.step });
+        if (!slider.recording) {
+            const tick = document.createElement("span");
+            const share = (world[slider.id] - slider.min) / (slider.max - slider.min);
+            tick.className = "tick";
+            tick.style.left = `calc(8px + ${share} * (100% - 16px))`; // half a thumb at either end
+            box.querySelector(".track").append(tick);
+        }
+        input.addEventListener("input", () => {
+            settings[slider.id] = Number(input.value);
+            showSettings();
+            restart();
+        });
+        byId(slider.recording ? "recording" : "sliders").append(box);
+    }
+    for (const [name, change] of PRESETS) {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = name;
+        button.addEventListener("click", () => {
+            Object.assign(settings, world, change);
+            showSettings();
+            restart();
+        });
+        byId("presets").append(button);
+    }
+    byId("again").addEventListener("click", () => {
+        settings.seed = (settings.seed + 1) >>> 0;
+        restart();
+    });
+}
+
+function showSettings() {
+    for (const slider of SLIDERS) {
+        const input = byId(slider.id);
+        input.value = settings[slider.id];
+        const words = slider.show(settings[slider.id]);
+        input.setAttribute("aria-valuetext", words);
+        input.closest(".slider").querySelector("output").textContent = words;
+    }
+    PRESETS.forEach(([, change], i) => {
+        const wanted = { ...world, ...change };
+        const same = Object.keys(world).every((key) => wanted[key] === settings[key]);
+        byId("presets").children[i].setAttribute("aria-pressed", same);
+    });
+}
+
+/* Only numbers inside the sliders' ranges come in from the address. */
+function readAddress() {
+    const given = new URLSearchParams(location.hash.slice(1));
+    for (const slider of SLIDERS) {
+        const value = Number(given.get(slider.id) ?? NaN);
+        if (value >= slider.min && value <= slider.max)
+            settings[slider.id] = slider.id === "n" ? Math.round(value) : value;
+    }
+    if (/^\d{1,9}$/.test(given.get("seed") ?? ""))
+        settings.seed = Number(given.get("seed"));
+}
+
+function writeAddress() {
+    try { // some browsers forbid it for pages opened from a file
+        history.replaceState(null, "", `#${new URLSearchParams(settings)}`);
+    } catch (error) { /* the page works without */ }
+}
+
+function redraw() {
+    readColours();
+    if (run) {
+        drawThrows();
+        drawNull();
+    }
+}
+
+async function main() {
+    const bytes = Uint8Array.from(atob(NPKSD_WASM), (letter) => letter.charCodeAt(0));
+    wasm = (await WebAssembly.instantiate(bytes)).instance.exports;
+    const values = numbers(wasm.web_world_values(), 5);
+    SLIDERS.filter((slider) => !slider.recording).forEach((slider, i) => { world[slider.id] = values[i]; });
+    Object.assign(settings, { ...world, ...settings });
+    readAddress();
+    readColours();
+    buildSliders();
+    showSettings();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+    window.addEventListener("resize", redraw);
+    window.addEventListener("hashchange", () => {
+        readAddress();
+        showSettings();
+        restart();
+    });
+    restart();
+}
+
+main().catch((error) => {
+    root.dataset.state = "error";
+    byId("verdict-word").textContent = `Cannot run here: ${error.message}`;
+});
