@@ -201,7 +201,7 @@ static BENCH_UNUSED double bench_laplace_draw(npksd_rng *rng)
     return u < 0 ? -x : x;
 }
 
-/* One row: normals with tri-diagonal covariance (its Cholesky factor is bidiagonal), tails, modes. */
+/* One row: tri-diagonal covariance (its Cholesky factor is bidiagonal), tails, modes. */
 static BENCH_UNUSED void bench_row(npksd_real *x, size_t m, const bench_data *d, npksd_rng *rng)
 {
     double mode = 0, deviation = sqrt(d->variance), below = 0, diagonal = 1;

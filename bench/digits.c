@@ -5,10 +5,10 @@
  *
  *     digits FOLDER [trials=T] [key=value ...]     e.g. smooth=0.1 estimator=gauss
  *
- * With npksd_test_samples: every trial takes fresh rows and is exact. Without it (older npksd.h) the
- * generator draws the n rows of each data set at random, without replacement inside a data set, from
- * all rows of the file: a file of 6000 rows stands in for an endless generator, so the level is
- * approximate. The output says which of the two it was.
+ * With npksd_test_samples every trial takes fresh rows and is exact. Without it (older npksd.h) the
+ * generator draws the n rows of each data set at random, without replacement inside a data set,
+ * from all rows of the file: a file of 6000 rows stands in for an endless generator, so the
+ * level is approximate. The output says which of the two it was.
  */
 #include "bench.h"
 
@@ -349,7 +349,8 @@ static void run_cifar(const char *folder)
     c.name = "real, contrast 0.9, against real";
     c.contrast = (npksd_real)0.9;
     compare_all(c);
-    printf("(the folder has no generated CIFAR-10 rows: less contrast is the known difference)\n\n");
+    printf("(the folder has no generated CIFAR-10 rows: less contrast is the known "
+           "difference)\n\n");
     free(real.rows);
 }
 

@@ -256,7 +256,8 @@ int main(int argc, char **argv)
     }
     bench_print_machine();
     printf("\nrejection rates at alpha 0.05, mean over %zu fits of %zu data sets each, standard "
-           "error between fits;\nms: processor time of one whole test (fit, pilot, replicates, check)\n\n", seeds,
+           "error between fits;\nms: processor time of one whole test (fit, pilot, replicates, "
+           "check)\n\n", seeds,
            checks);
     for (int i = 1; i < argc || i == 1; i++) {
         int known = 0;

@@ -10,7 +10,8 @@
  *     power all              everything
  *
  * key=value arguments change options (estimator=spline basis=14 scales=0.25,1 ...), seeds=S and
- * checks=C the effort, group=G takes one null model only. QUICK=1 in the environment: few seeds, nothing is judged.
+ * checks=C the effort, group=G takes one null model only.
+ * QUICK=1 in the environment: few seeds, nothing is judged.
  */
 #include "bench.h"
 
@@ -480,8 +481,8 @@ static void diagnosis(void)
 {
     size_t count = quick ? 8 : 100;
     double start = bench_now(), named = 0, others = 0, reject = 0;
-    double *flags = (double *)bench_parallel(count, bench_processes(),
-                                             (DIAGNOSIS_M + 1) * sizeof *flags, diagnosis_job, NULL);
+    size_t bytes = (DIAGNOSIS_M + 1) * sizeof(double);
+    double *flags = (double *)bench_parallel(count, bench_processes(), bytes, diagnosis_job, NULL);
     for (size_t j = 0; j < count; j++) {
         const double *f = flags + j * (DIAGNOSIS_M + 1);
         named += f[0];

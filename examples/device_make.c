@@ -1,8 +1,8 @@
 /* device_make OUT.h: the workstation's half of device.c.
  *
- * Fits and calibrates a test for the motor's healthy behaviour, and writes it as C source: the blob,
- * the memory that loading it takes, two recordings to try it on, and what the workstation says of
- * them. The device then needs neither the generator nor the heap. */
+ * Fits and calibrates a test for the motor's healthy behaviour and writes it as C source: the blob,
+ * the memory that it takes, two recordings to try it on, and what the workstation says of them. The
+ * device then needs neither the generator nor the heap. */
 #define NPKSD_IMPLEMENTATION
 #include "device_model.h"
 #include <stdio.h>
@@ -68,22 +68,22 @@ int main(int argc, char **argv)
     counting.user_data = &arena;
     must(npksd_tester_load(&loaded, blob, size, &counting), "load");
 
-    fprintf(out, "/* made by device_make; do not edit */\n"
-                 "#define DEVICE_ARENA_BYTES %zu /* with 64-bit pointers; a little less with 32 */\n"
-                 "static const unsigned char device_blob[%zu] = {", arena, size);
+    fprintf(out, "/* made by device_make; do not edit */\n");
+    fprintf(out, "#define DEVICE_ARENA_BYTES %zu /* less with 32-bit pointers */\n", arena);
+    fprintf(out, "static const unsigned char device_blob[%zu] = {", size);
     for (size_t k = 0; k < size; k++)
         fprintf(out, "%s%u,", k % 20 ? "" : "\n    ", (unsigned)blob[k]);
-    fprintf(out, "\n};\n#define DEVICE_RECORDINGS %d\nstatic const struct {\n    const char *name;\n"
-                 "    npksd_real p_value, statistic; /* what the workstation says */\n"
-                 "    npksd_real rows[DEVICE_N * DEVICE_M];\n} device_recordings[] = {\n", RECORDINGS);
+    fprintf(out, "\n};\n#define DEVICE_RECORDINGS %d\nstatic const struct {\n", RECORDINGS);
+    fprintf(out, "    const char *name;\n    npksd_real p_value, statistic; /* the host's */\n");
+    fprintf(out, "    npksd_real rows[DEVICE_N * DEVICE_M];\n} device_recordings[] = {\n");
     for (size_t k = 0; k < RECORDINGS; k++) {
         npksd_result result;
         npksd_rng_state state;
         npksd_rng rng = npksd_rng_seeded(&state, 11, k);
         motor(recording, DEVICE_N, DEVICE_M, &rng, &wear[k]);
         must(npksd_tester_check(loaded, recording, &result, NULL), "check");
-        fprintf(out, "    { \"%s motor\", (npksd_real)%.9g, (npksd_real)%.9g, {", k ? "a worn" : "a healthy",
-                (double)result.p_value, (double)result.statistic);
+        fprintf(out, "    { \"%s motor\", (npksd_real)%.9g, (npksd_real)%.9g, {",
+                k ? "a worn" : "a healthy", (double)result.p_value, (double)result.statistic);
         for (size_t i = 0; i < DEVICE_N * DEVICE_M; i++)
             fprintf(out, "%s(npksd_real)%.9g,", i % 4 ? " " : "\n    ", (double)recording[i]);
         fprintf(out, "\n    } },\n");

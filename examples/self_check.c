@@ -81,7 +81,7 @@ int main(void)
             fprintf(stderr, "self_check: %s\n", problem ? problem : npksd_status_string(status));
             return EXIT_FAILURE;
         }
-        printf("  a recording of %3zu rows: %3.0f %% of the time (95 %% interval %.0f to %.0f %%)\n", n,
+        printf("  a recording of %3zu rows: %3.0f %% of the time (%.0f to %.0f %%)\n", n,
                100 * (double)power.power, 100 * (double)power.low, 100 * (double)power.high);
     }
     return EXIT_SUCCESS;

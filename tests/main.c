@@ -24,6 +24,7 @@ int main(int argc, char **argv)
     const char *seed = getenv("NPKSD_TEST_SEED");
     if (seed)
         test_seed = strtoull(seed, NULL, 10);
+    test_quick = getenv("NPKSD_TEST_QUICK") != NULL;
     GREATEST_MAIN_BEGIN();
     printf("seed %llu (NPKSD_TEST_SEED)\n", (unsigned long long)test_seed);
 #define RUN(name) RUN_SUITE(name);

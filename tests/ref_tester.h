@@ -433,6 +433,13 @@ REF_FN int ref_fit_noisy(ref_tester *t, const recorder *log, const npksd_options
     for (size_t i = 0; i < m; i++) {
         ref_coordinate *at = &t->fit.at[i];
         ref_fit_summary(&t->fit, i);
+        for (size_t k = 0; k < t->fit.dim && t->fit.summary == NPKSD_SUMMARY_ALL; k++) {
+            double mean = at->t_mean[k], scale = at->t_scale[k]; /* ALL: z itself, noise and all */
+            at->t_lo[k] = at->t_lo[k] * scale + mean;
+            at->t_hi[k] = at->t_hi[k] * scale + mean;
+            at->t_mean[k] = 0;
+            at->t_scale[k] = 1;
+        }
         if (automatic && !at->constant)
             ref_choose(&t->fit, i, t->fit.raw, N, t->fit.raw + N, held);
         if (!at->constant)

@@ -600,7 +600,7 @@ TEST generator_faults(void)
     size_t calls = count_calls(options);
     ASSERT(calls > 0);
     for (size_t f = 0; f < 4; f++) {
-        for (size_t k = 1; k <= calls; k++) {
+        for (size_t k = 1; k <= calls; k += stride(7)) {
             test_source source;
             one_test run;
             source.calls = 0;
@@ -628,7 +628,7 @@ TEST score_faults(void)
     size_t calls = source.calls;
     ASSERT(calls > 0);
     for (size_t f = 0; f < 3; f++) {
-        for (size_t k = 1; k <= calls; k++) {
+        for (size_t k = 1; k <= calls; k += stride(7)) {
             source.calls = 0;
             source.bad_call = k;
             source.fault = faults[f];
@@ -691,8 +691,8 @@ TEST summary_faults(void)
     memset(&source, 0, sizeof source);
     run_test(&run, chain_sample, NULL, options);
     ASSERT_STATUS(NPKSD_OK, run.status);
-    size_t calls = source.calls, stride = calls / 40 + 1;
-    for (size_t back = 0; back < calls; back += stride) { /* the last one: an observed row */
+    size_t calls = source.calls, step = calls / 40 + 1;
+    for (size_t back = 0; back < calls; back += step) { /* the last one: an observed row */
         source.calls = 0;
         source.bad_call = calls - back;
         run_test(&run, chain_sample, NULL, options);
@@ -883,8 +883,8 @@ TEST strange_data(size_t v)
         { SMALL_N, SMALL_M, 190 }, { SMALL_N, 1, 190 }, { 1, SMALL_M, 30 }, { 2, 2, 2 },
         { 17, 2, 3 }
     };
-    for (int k = 0; k < STRANGE_COUNT; k++) {
-        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t k = v % stride(3); k < STRANGE_COUNT; k += stride(3)) {
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i += stride(2)) {
             strange_kind kind = (strange_kind)k;
             npksd_options options = variant_options(v);
             npksd_real rows[SMALL_N * SMALL_M];

@@ -230,7 +230,7 @@ TEST exact_workspace(void)
         options.allocator = heap_allocator(&heap);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK,
                        npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
-        for (size_t offset = 0; offset <= 16; offset++) {
+        for (size_t offset = 0; offset <= 16; offset += stride(5)) {
             /* the end of the block is the end of the workspace: a sanitizer sees the next byte */
             unsigned char *block = (unsigned char *)malloc(offset + bytes);
             ASSERT(block);
@@ -263,7 +263,7 @@ TEST other_shapes(size_t v)
 {
     static const size_t shapes[][2] = { { 1, 1 },   { 1, 5 },   { 2, 1 },  { 15, 2 }, { 16, 4 },
                                         { 17, 17 }, { 33, 16 }, { 40, 33 } };
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+    for (size_t i = v % stride(3); i < sizeof shapes / sizeof shapes[0]; i += stride(3)) {
         npksd_options options = variant_options(v);
         size_t n = shapes[i][0], m = shapes[i][1], bytes = 0;
         if (options.resample_distinct && options.resample > m)
@@ -421,16 +421,17 @@ TEST every_generator_call_fails_once(void)
 {
     for (size_t v = 0; v < variant_count(); v++) {
         npksd_status status = NPKSD_ERROR_GENERATOR;
+        size_t failures = 0;
         test_source source;
         memset(&source, 0, sizeof source);
-        while (status != NPKSD_OK) {
-            source.bad_call++;
+        for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
             CHECK_CALL(run_to_failure(variant_options(v), &source, &source, &status));
             ASSERT_STATUSm(variant_name(v),
                            source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
                            status);
+            failures += status != NPKSD_OK;
         }
-        ASSERTm(variant_name(v), source.bad_call > 1);
+        ASSERTm(variant_name(v), failures > 0);
     }
     PASS();
 }
@@ -445,14 +446,15 @@ TEST every_score_call_fails_once(void)
             continue;
         memset(&source, 0, sizeof source);
         options.score_user_data = &source;
-        while (status != NPKSD_OK) {
-            source.bad_call++;
+        size_t failures = 0;
+        for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
             CHECK_CALL(run_to_failure(options, NULL, &source, &status));
             ASSERT_STATUSm(variant_name(v),
                            source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
                            status);
+            failures += status != NPKSD_OK;
         }
-        ASSERTm(variant_name(v), source.bad_call > 1);
+        ASSERTm(variant_name(v), failures > 0);
     }
     PASS();
 }

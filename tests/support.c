@@ -1,6 +1,9 @@
 #include "support.h"
 
 uint64_t test_seed = 1;
+int test_quick = 0;
+
+size_t stride(size_t when_quick) { return test_quick ? when_quick : 1; }
 
 const char *status_name(int status) { return npksd_status_string((npksd_status)status); }
 

@@ -12,6 +12,10 @@
 /* The seed of every random choice in the tests: 1, or the environment variable NPKSD_TEST_SEED. */
 extern uint64_t test_seed;
 
+/* With NPKSD_TEST_QUICK set, loops over many like cases take larger strides (valgrind is slow). */
+extern int test_quick;
+size_t stride(size_t when_quick); /* otherwise 1 */
+
 const char *status_name(int status);   /* for ASSERT_ENUM_EQ */
 #define ASSERT_STATUS(EXPECTED, GOT) ASSERT_ENUM_EQ(EXPECTED, GOT, status_name)
 #define ASSERT_STATUSm(MSG, EXPECTED, GOT) ASSERT_ENUM_EQm(MSG, EXPECTED, GOT, status_name)

@@ -1,7 +1,7 @@
 /*
  * Draws what web.c computes. The test runs in slices of a few milliseconds inside
- * requestAnimationFrame: npksd_tester_step does as many units as the page's own clock allows, and any
- * pattern of steps gives the same bits. Moving a slider starts a new test in the next frame.
+ * requestAnimationFrame: npksd_tester_step does as many units as the page's own clock allows, and
+ * any pattern of steps gives the same bits. Moving a slider starts a new test in the next frame.
  *
  * The settings live in the address (#speed=30.4&n=100), the outcome also in data attributes of the
  * root element, where test.py reads it.
@@ -11,24 +11,30 @@
 const BUDGET_MS = 8;      // of the 16 that a frame has: the rest is for drawing and for the browser
 const ALPHA = 0.05;
 const COORDINATES = [
-    { name: "Distance", unit: "m", low: 40, high: 100 },
-    { name: "Drift", unit: "m", low: -6, high: 14 },
-    { name: "Flight time", unit: "s", low: 3, high: 5 },
-    { name: "Peak height", unit: "m", low: 8, high: 32 },
+    { name: "Distance", unit: "m", low: 50, high: 85, grain: 5 },
+    { name: "Drift", unit: "m", low: -4, high: 8, grain: 2 },
+    { name: "Flight time", unit: "s", low: 2.8, high: 4.8, grain: 0.2 },
+    { name: "Peak height", unit: "m", low: 10, high: 28, grain: 2 },
 ];
 const COMPONENTS = {
     1: ["STEIN", "shape or location"],
     2: ["MIRROR", "spread or tails"],
-    4: ["MOMENT", "variances or the way numbers move together"],
-    8: ["MMD", "proportions, or groups of throws"],
+    4: ["MOMENT", "variances or correlations"],
+    8: ["MMD", "proportions of groups"],
 };
 const SLIDERS = [
-    { id: "speed", label: "Launch speed", min: 28, max: 32, step: 0.1, show: (v) => `${v.toFixed(1)} m/s` },
-    { id: "scatter", label: "Scatter of the aim", min: 0.5, max: 5, step: 0.1, show: (v) => `${v.toFixed(1)}°` },
-    { id: "wind", label: "Side wind", min: 0, max: 8, step: 0.2, show: (v) => `${v.toFixed(1)} m/s` },
-    { id: "heavy", label: "Heavy stones", min: 0, max: 1, step: 0.05, show: (v) => `${Math.round(100 * v)} %` },
-    { id: "link", label: "Strong pull aims high", min: -0.9, max: 0.9, step: 0.1, show: signed },
-    { id: "n", label: "Recorded throws", min: 20, max: 200, step: 10, show: (v) => String(v), recording: true },
+    { id: "speed", label: "Launch speed", min: 28, max: 32, step: 0.1,
+        show: (v) => `${v.toFixed(1)} m/s` },
+    { id: "scatter", label: "Scatter of the aim", min: 0.5, max: 5, step: 0.1,
+        show: (v) => `${v.toFixed(1)}°` },
+    { id: "wind", label: "Side wind", min: 0, max: 8, step: 0.2,
+        show: (v) => `${v.toFixed(1)} m/s` },
+    { id: "heavy", label: "Heavy stones", min: 0, max: 1, step: 0.05,
+        show: (v) => `${Math.round(100 * v)} %` },
+    { id: "link", label: "Strong pull aims high", min: -0.9, max: 0.9, step: 0.1,
+        show: (v) => (v === 0 ? "0" : (v > 0 ? "+" : "−") + Math.abs(v).toFixed(1)) },
+    { id: "n", label: "Recorded throws", min: 20, max: 200, step: 10,
+        show: (v) => String(v), recording: true },
 ];
 const PRESETS = [
     ["Faithful", {}],
@@ -48,8 +54,6 @@ let run = null;      // the test under way or done
 let dirty = false;   // a slider moved since the last frame
 let colours = {};
 
-function signed(value) { return value === 0 ? "0" : (value > 0 ? "+" : "−") + Math.abs(value).toFixed(1); }
-
 function numbers(pointer, count) { return new Float64Array(wasm.memory.buffer, pointer, count); }
 
 function text(pointer) {
@@ -62,11 +66,10 @@ function text(pointer) {
 function start() {
     const s = settings;
     const status = wasm.web_start(s.n, s.seed, s.speed, s.scatter, s.wind, s.heavy, s.link);
-    run = { n: s.n, units: 16, longest: 0, frames: 0, work: 0, begun: performance.now(), verdict: null };
+    run = { n: s.n, units: 4, longest: 0, frames: 0, work: 0, verdict: null };
     document.body.classList.add("computing");
     byId("verdict-word").textContent = "Computing";
-    byId("interval").textContent = "";
-    byId("ringed").textContent = "";
+    byId("interval").textContent = "\u00a0";
     drawThrows();
     if (status < 0)
         fail(status);
@@ -84,9 +87,8 @@ function slice() {
     do {
         status = wasm.web_step(run.units);
         now = performance.now();
-        // steps of about a millisecond keep the overshoot small on slow and fast machines alike
-        run.units *= now - before > 1 ? 0.7 : 1.4;
-        run.units = Math.max(1, Math.min(4096, Math.round(run.units)));
+        // steps of about a millisecond: the overshoot is small on slow and fast machines alike
+        run.units = now - before > 1 ? Math.ceil(run.units / 2) : Math.min(64, run.units + 1);
         before = now;
     } while (status === 1 && now - begin < BUDGET_MS);
     run.frames += 1;
@@ -108,12 +110,12 @@ function finish() {
     const c = numbers(wasm.web_coordinates(), 16);
     run.verdict = { statistic: v[0], p: v[1], low: v[2], high: v[3], threshold: v[4],
         reject: v[5], leading: v[6], replicates: v[7],
-        shares: [...c.slice(0, 4)], adjusted: [...c.slice(8, 12)], simulated: [...c.slice(12, 16)] };
+        shares: [...c.slice(0, 4)], adjusted: [...c.slice(8, 12)],
+        simulated: [...c.slice(12, 16)] };
     run.influence = [...numbers(wasm.web_influence(), run.n)];
-    run.wall = performance.now() - run.begun;
     showVerdict();
     root.dataset.result = JSON.stringify({ ...settings, ...run.verdict,
-        longest: run.longest, frames: run.frames, work: run.work, wall: run.wall });
+        longest: run.longest, frames: run.frames, work: run.work });
     root.dataset.state = "done";
     writeAddress();
 }
@@ -156,16 +158,22 @@ function showVerdict() {
     byId("verdict-word").textContent = v.reject ? "Rejected at the 5 % level" : "Not rejected";
     byId("interval").textContent =
         `95 % interval ${v.low.toFixed(3)} to ${v.high.toFixed(3)}`;
-    byId("says").textContent = v.reject
-        ? `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
-            + (extreme === 1 ? "yours lies farthest out. "
-                : `${extreme} lie at least as far out as yours. `)
-            + "These throws hardly came from this simulator."
-        : `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
-            + `${extreme} lie at least as far out as yours. `
-            + `${run.n} throws show no fault; that does not prove there is none.`;
+    const rank = extreme === 1 ? "yours lies farthest out"
+        : `yours is among the ${extreme} farthest out`;
+    const lit = COORDINATES.filter((_, i) => v.adjusted[i] <= ALPHA)
+        .map((coordinate) => coordinate.name.toLowerCase());
+    byId("says").textContent =
+        `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
+        + (v.reject
+            ? `${rank}. If the simulator were right, that would happen to at most `
+                + `${+(100 * v.p).toFixed(1)} % of recordings. That is not the chance that `
+                + "the simulator is right."
+            : `${extreme} lie at least as far out as yours: ${run.n} throws show no fault. That `
+                + "does not prove there is none, nor is p the chance that the simulator is right.");
     byId("leading").textContent = v.reject
-        ? `The strongest sign is in ${words} (component ${component}).`
+        ? `The strongest sign: ${words} (component ${component}). `
+            + (lit.length === 0 ? "No coordinate stands out alone."
+                : `It shows in ${lit.length < 4 ? lit.join(" and ") : "all four numbers"}.`)
         : `The largest component is ${component} (${words}), within its usual range.`;
     byId("timing").textContent =
         `This test: ${Math.round(run.work)} ms of work in ${run.frames} frames, `
@@ -214,7 +222,7 @@ function canvas(id) {
 
 function readColours() {
     const style = getComputedStyle(root);
-    for (const name of ["paper", "ink", "muted", "rule", "recorded", "simulated", "null", "alarm", "sans"])
+    for (const name of ["ink", "muted", "rule", "recorded", "simulated", "null", "alarm", "sans"])
         colours[name] = style.getPropertyValue(`--${name}`).trim();
 }
 
@@ -230,20 +238,21 @@ function ticks(low, high, room) {
 
 /* Axes with a few ticks; returns the maps from values to pixels. */
 function axes({ g, w, h }, xRange, yRange, unitX, unitY) {
-    const left = 30, right = 8, top = 10, bottom = 20;
+    const left = 34, right = 8, top = 10, bottom = 20;
     const x = (v) => left + (v - xRange[0]) / (xRange[1] - xRange[0]) * (w - left - right);
     const y = (v) => h - bottom - (v - yRange[0]) / (yRange[1] - yRange[0]) * (h - top - bottom);
     g.strokeStyle = colours.rule;
     g.fillStyle = colours.muted;
-    const xs = ticks(...xRange, w / 70), ys = ticks(...yRange, h / 45);
+    const xs = ticks(...xRange, w / 45), ys = ticks(...yRange, h / 40);
+    const label = (all, i, unit) => +all[i].toFixed(6) + (i === all.length - 1 ? ` ${unit}` : "");
     xs.forEach((v, i) => {
-        g.textAlign = i === xs.length - 1 && x(v) > w - 24 ? "right" : "center";
-        g.fillText(i === xs.length - 1 ? `${v} ${unitX}` : String(v),
-            g.textAlign === "right" ? w - 1 : x(v), h - 5);
+        const last = i === xs.length - 1 && x(v) > w - 24; // with its unit it would not fit
+        g.textAlign = last ? "right" : "center";
+        g.fillText(label(xs, i, unitX), last ? w - 1 : x(v), h - 5);
     });
     g.textAlign = "right";
     ys.forEach((v, i) => {
-        g.fillText(i === ys.length - 1 ? `${v} ${unitY}` : String(v), left - 6, y(v) + 4);
+        g.fillText(label(ys, i, unitY), left - 6, y(v) + 4);
         g.beginPath();
         g.moveTo(left, Math.round(y(v)) + 0.5);
         g.lineTo(w - right, Math.round(y(v)) + 0.5);
@@ -279,9 +288,23 @@ function loudest() {
     return order.slice(0, 5).map((pair) => pair[1]);
 }
 
+/* The usual range of a coordinate, so that the picture keeps still while a slider moves, and as
+   much more as the points need. */
+function range(i, ...sets) {
+    let { low, high, grain } = COORDINATES[i];
+    for (const rows of sets) {
+        for (let k = i; k < rows.length; k += 4) {
+            low = Math.min(low, Math.floor(rows[k] / grain) * grain);
+            high = Math.max(high, Math.ceil(rows[k] / grain) * grain);
+        }
+    }
+    return [low, high];
+}
+
 function drawScatter(id, i, j, recorded, simulated, ringed) {
     const c = canvas(id), a = COORDINATES[i], b = COORDINATES[j];
-    const { x, y } = axes(c, [a.low, a.high], [b.low, b.high], a.unit, b.unit);
+    const { x, y } = axes(c, range(i, recorded, simulated), range(j, recorded, simulated),
+        a.unit, b.unit);
     dots(c.g, simulated, x, y, i, j, false);
     dots(c.g, recorded, x, y, i, j, true);
     c.g.strokeStyle = colours.ink;
@@ -290,11 +313,12 @@ function drawScatter(id, i, j, recorded, simulated, ringed) {
         c.g.arc(x(recorded[4 * row + i]), y(recorded[4 * row + j]), 5.5, 0, 2 * Math.PI);
         c.g.stroke();
     }
-    const mean = (rows, k) => rows.reduce((sum, v, at) => sum + (at % 4 === k ? v : 0), 0) * 4 / rows.length;
-    c.element.setAttribute("aria-label", `${a.name} and ${b.name.toLowerCase()} of ${run.n} recorded `
-        + `and ${run.n} simulated throws. Means: recorded ${mean(recorded, i).toFixed(1)} ${a.unit}, `
-        + `${mean(recorded, j).toFixed(1)} ${b.unit}; simulated ${mean(simulated, i).toFixed(1)} `
-        + `${a.unit}, ${mean(simulated, j).toFixed(1)} ${b.unit}.`);
+    const mean = (rows, k) =>
+        (rows.filter((_, at) => at % 4 === k).reduce((sum, v) => sum + v, 0) / run.n).toFixed(1);
+    c.element.setAttribute("aria-label", `${a.name} and ${b.name.toLowerCase()} of ${run.n} `
+        + `recorded and ${run.n} simulated throws. Means: recorded ${mean(recorded, i)} ${a.unit}, `
+        + `${mean(recorded, j)} ${b.unit}; simulated ${mean(simulated, i)} ${a.unit}, `
+        + `${mean(simulated, j)} ${b.unit}.`);
 }
 
 function drawThrows() {
@@ -308,10 +332,10 @@ function drawThrows() {
         ? "Circled: the five recorded throws that pull the statistic up most." : "";
 }
 
-/* Only distance and height were recorded, so each path is a sketch: a curve with that peak and end. */
+/* Only distance and height were recorded: each path is a sketch, a curve with that peak and end. */
 function drawSide(recorded, simulated) {
     const c = canvas("side"), g = c.g;
-    const { x, y } = axes(c, [0, 100], [0, 32], "m", "m");
+    const { x, y } = axes(c, [0, 90], [0, range(3, recorded, simulated)[1]], "m", "m");
     for (const [rows, colour] of [[simulated, colours.simulated], [recorded, colours.recorded]]) {
         g.strokeStyle = g.fillStyle = colour;
         g.globalAlpha = Math.min(0.5, 16 / run.n);
@@ -323,17 +347,24 @@ function drawSide(recorded, simulated) {
             g.stroke();
         }
         g.globalAlpha = 0.8;
-        for (let k = 0; k < rows.length; k += 4) // a stroke where it hit: recorded above, simulated below
+        // a stroke where it hit the ground: recorded above, simulated below
+        for (let k = 0; k < rows.length; k += 4)
             g.fillRect(x(rows[k]) - 0.6, rows === recorded ? y(0) - 6 : y(0) + 1, 1.2, 5);
         g.globalAlpha = 1;
     }
 }
 
 function drawNull() {
-    const c = canvas("null"), { g, w, h } = c;
     const count = wasm.web_null_count(), values = numbers(wasm.web_null(), count);
+    // until there is a first value the histogram of the last test stays, dimmed
+    document.body.classList.toggle("waiting", count === 0);
+    if (count === 0 && drawNull.drawn)
+        return;
+    drawNull.drawn = true;
+    const c = canvas("null"), { g, w, h } = c;
     const v = run.verdict, left = 2, right = 8, top = 34, bottom = 20;
-    const far = Math.max(5, Math.min(8, Math.max(...values, 0)), v ? Math.min(v.statistic, 10) : 0);
+    const reach = Math.max(5, Math.min(8, Math.max(...values, 0)));
+    const far = v && v.statistic < 1.4 * reach ? Math.max(reach, v.statistic) : reach;
     const width = 0.2, binCount = Math.ceil(far * 1.04 / width);
     const bins = new Array(binCount).fill(0), beyond = new Array(binCount).fill(0);
     for (const value of values) {
@@ -344,8 +375,8 @@ function drawNull() {
     const tallest = Math.max(60, ...bins);
     const x = (value) => left + value / (binCount * width) * (w - left - right);
     const y = (value) => h - bottom - value / tallest * (h - top - bottom);
-    const bar = (k, from, to) => g.fillRect(x(k * width), y(to), x((k + 1) * width) - x(k * width) - 1,
-        y(from) - y(to));
+    const bar = (k, from, to) =>
+        g.fillRect(x(k * width), y(to), x(width) - x(0) - 1, y(from) - y(to));
     bins.forEach((many, k) => {
         g.fillStyle = colours.null;
         bar(k, beyond[k], many);
@@ -365,9 +396,9 @@ function drawNull() {
     if (v)
         markNull(c, x, y, v, binCount * width, h - bottom);
     byId("null-note").textContent = v
-        ? `Grey: ${count} recordings made by the simulator. Shaded: those at least as far out as the `
-            + "one recorded; they and it make up p."
-        : `${count} recordings made by the simulator so far.`;
+        ? `Grey: ${count} recordings made by the simulator. Coloured: those at least as far out as `
+            + "yours; with yours they make up p."
+        : "Each grey recording is made by the simulator, as long as yours.";
     c.element.setAttribute("aria-label", v
         ? `Histogram of ${count} null values. Observed statistic ${v.statistic.toFixed(2)}, `
             + `threshold ${v.threshold.toFixed(2)}.` : "Histogram of null values, growing");
@@ -393,8 +424,9 @@ function markNull({ g, w }, x, y, v, end, ground) {
     };
     const colour = v.reject ? colours.alarm : colours.recorded;
     const outside = v.statistic > end, at = outside ? w - 3 : x(v.statistic);
-    line(x(Math.min(v.threshold, end)), 18, colours.muted, [3, 3], 1);
-    label(`5 % threshold ${v.threshold.toFixed(2)}`, x(Math.min(v.threshold, end)), 26, colours.muted);
+    const limit = x(Math.min(v.threshold, end));
+    line(limit, 18, colours.muted, [3, 3], 1);
+    label(`5 % threshold ${v.threshold.toFixed(2)}`, limit, 26, colours.muted);
     line(at, 2, colour, [], 2);
     g.font = `600 11px ${colours.sans}`;
     label(`recorded: ${v.statistic.toFixed(2)}${outside ? " →" : ""}`, at, 10, colour);
@@ -489,7 +521,9 @@ async function main() {
     const bytes = Uint8Array.from(atob(NPKSD_WASM), (letter) => letter.charCodeAt(0));
     wasm = (await WebAssembly.instantiate(bytes)).instance.exports;
     const values = numbers(wasm.web_world_values(), 5);
-    SLIDERS.filter((slider) => !slider.recording).forEach((slider, i) => { world[slider.id] = values[i]; });
+    SLIDERS.filter((slider) => !slider.recording).forEach((slider, i) => {
+        world[slider.id] = values[i];
+    });
     Object.assign(settings, { ...world, ...settings });
     readAddress();
     readColours();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Does the page say what the library says?
 
-Rebuilds the WebAssembly, runs the same simulation natively, opens the page from a file:// address in
-headless Chromium and compares the verdicts; then moves a slider while a test runs, and takes pictures
-into build/. Speaks the DevTools protocol over a pipe: nothing to install but python3 and chromium.
+Rebuilds the WebAssembly, runs the same simulation natively, opens the page from a file:// address
+in headless Chromium and compares the verdicts; then moves a slider while a test runs, and takes
+pictures into build/. Speaks the DevTools protocol over a pipe, so that python3 and chromium are all
+it needs.
 
 A missing tool is a visible skip, and a failure when CI=true.
 """
@@ -39,7 +40,7 @@ SETTINGS = {
 
 def check(name, good, detail=""):
     (PASSED if good else FAILED).append(name)
-    print(f"{'ok  ' if good else 'FAIL'} {name}{': ' + str(detail) if detail != '' else ''}", flush=True)
+    print("ok  " if good else "FAIL", name + (f": {detail}" if detail != "" else ""), flush=True)
     return good
 
 
@@ -58,7 +59,8 @@ def missing(tool):
 
 def make(*targets):
     done = subprocess.run(["make", "-s", *targets], cwd=HERE, capture_output=True, text=True)
-    return check("make " + " ".join(targets), done.returncode == 0, (done.stdout + done.stderr).strip())
+    said = (done.stdout + done.stderr).strip()
+    return check("make " + " ".join(targets), done.returncode == 0, said)
 
 
 def native(setting):
@@ -84,16 +86,17 @@ class Chromium:
             os.dup2(b, 4)
 
         self.process = subprocess.Popen(
-            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync",
-             "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-             f"--user-data-dir={profile}", "about:blank"],
+            [program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+             "--no-first-run", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+             "--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False, preexec_fn=wire)
         os.close(down_read)
         os.close(up_write)
         self.rest, self.number, self.session, self.requests, self.errors = b"", 0, None, [], []
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
+        self.session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
 
@@ -125,12 +128,13 @@ class Chromium:
         if method == "Network.requestWillBeSent":
             self.requests.append(params["request"]["url"])
         elif method == "Runtime.exceptionThrown":
-            self.errors.append(params["exceptionDetails"].get("exception", {}).get("description", "?"))
+            self.errors.append(str(params["exceptionDetails"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.errors.append(params["entry"]["text"])
 
     def ask(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
+        answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True,
+                           returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
         return answer["result"].get("value")
@@ -159,8 +163,8 @@ class Chromium:
         raise RuntimeError("the test on the page did not end")
 
     def picture(self, name, whole=False):
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
-        (BUILD / name).write_bytes(base64.b64decode(data))
+        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        (BUILD / name).write_bytes(base64.b64decode(shot["data"]))
 
     def close(self):
         try:
@@ -182,28 +186,27 @@ def same(a, b):
 def compare(browser, page, name, change):
     setting = {**FAITHFUL, **change}
     there, here = browser.open(page, setting), native(setting)
-    good = all(there[key] == setting[key] for key in setting)
-    good = good and all(same(there[key], here[key]) for key in ("statistic", "p", "low", "high", "threshold"))
-    good = good and all(same(a, b) for a, b in zip(there["adjusted"], here["adjusted"]))
-    good = good and there["reject"] == here["reject"] and there["leading"] == here["leading"]
+    reals = ("statistic", "p", "low", "high", "threshold")
+    good = (all(there[key] == setting[key] for key in setting)
+            and all(same(there[key], here[key]) for key in reals)
+            and all(same(a, b) for a, b in zip(there["adjusted"], here["adjusted"]))
+            and there["reject"] == here["reject"] and there["leading"] == here["leading"])
     bits = there["statistic"] == here["statistic"] and there["threshold"] == here["threshold"]
     check(f"page and native program agree, {name}", good,
           f"T {here['statistic']:.6g} p {here['p']:.3f} {'rejected' if here['reject'] else 'kept'}"
           f"{', bit for bit' if bits else ''}; {there['work']:.0f} ms in {there['frames']} frames,"
           f" longest slice {there['longest']:.1f} ms" + ("" if good else f"; {there} {here}"))
-    return there
 
 
 def words(browser):
-    """What a reader sees must be what was computed."""
-    shown = json.loads(browser.ask("""JSON.stringify({
+    """What a reader sees."""
+    return json.loads(browser.ask("""JSON.stringify({
         p: document.getElementById('p').textContent,
         word: document.getElementById('verdict-word').textContent,
         leading: document.getElementById('leading').textContent,
         lit: [...document.querySelectorAll('.coordinate.lit .name')].map((e) => e.textContent),
         bars: document.querySelectorAll('.coordinate').length,
         progress: document.getElementById('bar').getAttribute('aria-valuenow')})"""))
-    return shown
 
 
 def interact(browser, page):
@@ -211,7 +214,7 @@ def interact(browser, page):
     shown = words(browser)
     check("a faithful simulator is not rejected, in words", shown["word"] == "Not rejected"
           and shown["lit"] == [] and shown["bars"] == 4 and shown["progress"] == "100", shown)
-    # move a slider, let a few frames go by, move it again: the first test is dropped, the second counts
+    # move a slider, let a few frames go by, move it again: only the second test counts
     frames = browser.ask("""(async () => {
         const tick = () => new Promise((next) => requestAnimationFrame(next));
         const move = (value) => {
@@ -231,8 +234,8 @@ def interact(browser, page):
     check("a slider moved in mid-test starts again", frames == "computing computing"
           and result["speed"] == 30.4 and same(result["statistic"], here["statistic"]), frames)
     shown = words(browser)
-    check("the verdict names where", shown["word"].startswith("Rejected") and "Distance" in shown["lit"]
-          and "STEIN" in shown["leading"] and shown["p"] == "0.002", shown)
+    check("the verdict names where", shown["word"].startswith("Rejected") and shown["p"] == "0.002"
+          and "STEIN" in shown["leading"] and "Distance" in shown["lit"], shown)
     browser.ask("document.getElementById('again').click()")
     check("another recording is another seed", browser.result()["seed"] == 2)
     browser.ask("document.querySelectorAll('#presets button')[0].click()")
@@ -253,7 +256,8 @@ def interact(browser, page):
 
 def pictures(browser, page):
     faithful, off = FAITHFUL, {**FAITHFUL, "speed": 30.4}
-    for shape, width, height in (("desktop", 1280, 800), ("tablet", 820, 1100), ("phone", 390, 844)):
+    shapes = (("desktop", 1280, 800), ("tablet", 820, 1100), ("phone", 390, 844))
+    for shape, width, height in shapes:
         for shade in ("light", "dark"):
             for fit, setting in (("fits", faithful), ("differs", off)):
                 if shape == "tablet" and (shade, fit) != ("light", "differs"):
@@ -264,17 +268,36 @@ def pictures(browser, page):
                 if shape == "phone" or fit == "differs":
                     browser.picture(f"{shape}-{shade}-{fit}-whole.png", whole=True)
         wide = browser.ask("document.documentElement.scrollWidth")
+        if shape == "phone":  # the verdict must stay in sight over the sliders
+            browser.ask("document.getElementById('controls').scrollIntoView(); 0")
+            browser.picture("phone-dark-sliders.png")
         check(f"no sideways scrolling, {shape}", wide <= width, f"{wide} of {width} pixels")
     # small and old phones
     browser.size(320, 640)
     browser.open(page, off)
     wide = browser.ask("document.documentElement.scrollWidth")
     check("no sideways scrolling, 320 pixels", wide <= 320, wide)
+    # in mid-test
+    browser.size(1280, 800)
+    browser.open(page, {**off, "n": 200})
+    browser.ask("""new Promise((reached) => {
+        document.querySelectorAll('#presets button')[3].click();
+        const look = () => {
+            const percent = Number(document.getElementById('bar').getAttribute('aria-valuenow'));
+            if (percent >= 60 && percent < 100 || document.documentElement.dataset.state === 'done')
+                reached(percent);
+            else
+                requestAnimationFrame(look);
+        };
+        requestAnimationFrame(look);
+    })""")
+    browser.picture("desktop-light-computing.png")
     print(f"pictures: {os.path.relpath(BUILD)}/*.png")
 
 
 def main():
-    program = next((p for p in ("chromium", "chromium-browser", "google-chrome") if shutil.which(p)), None)
+    names = ("chromium", "chromium-browser", "google-chrome")
+    program = next((name for name in names if shutil.which(name)), None)
     for tool in ("make", "cc", "clang", "wasm-ld"):
         if not shutil.which(tool):
             missing(tool)
@@ -304,8 +327,10 @@ def main():
             interact(browser, HERE / "index.html")
             pictures(browser, HERE / "index.html")
             check("no errors on the console", not browser.errors, browser.errors or "")
-            outside = [url for url in browser.requests if not url.startswith(("file:", "data:", "about:"))]
-            check("nothing but files was asked for", len(browser.requests) > 0 and not outside, outside or "")
+            local = ("file:", "data:", "about:")
+            outside = [url for url in browser.requests if not url.startswith(local)]
+            check("nothing but files was asked for", browser.requests and not outside,
+                  outside or "")
         except (RuntimeError, OSError) as error:
             check("the page runs in the browser", False, error)
         finally:

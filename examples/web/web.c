@@ -15,8 +15,8 @@
 
 #ifdef __wasm__
 #define WEB_EXPORT(name) __attribute__((export_name(#name))) name
-/* All that npksd.h wants from outside. -fno-builtin (part of -ffreestanding) keeps clang from turning
-   these loops into calls of themselves. */
+/* All that npksd.h wants from outside. -ffreestanding includes -fno-builtin, which keeps clang from
+   turning these loops into calls of themselves. */
 void *memcpy(void *to, const void *from, size_t bytes)
 {
     unsigned char *out = (unsigned char *)to;
@@ -128,8 +128,8 @@ int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, do
     web_world recorded = web_recorded_world;
     npksd_options options = npksd_default_options();
     npksd_rng_state state;
-    /* The test draws from streams of `seed`. Recording and picture draw from keys that no 32-bit seed
-       can reach: a recording that shared a stream with a replicate would equal it, row by row. */
+    /* The test draws from streams of `seed`. Recording and picture draw from keys that no 32-bit
+       seed can reach: a recording that shared a stream with a replicate would equal it. */
     uint64_t recording_key = (uint64_t)seed | (uint64_t)1 << 32;
     uint64_t picture_key = (uint64_t)seed | (uint64_t)2 << 32;
     npksd_rng rng;
@@ -166,8 +166,8 @@ double WEB_EXPORT(web_progress)(void)
 }
 
 /* Once step has said 0. web_verdict: statistic, p, p_low, p_high, threshold, reject, leading,
-   replicates, ksd2, flags. web_coordinates, WEB_M numbers each: share of the statistic, p, adjusted p,
-   and the same share for the simulated throws of the picture, as a yardstick for the eye. */
+   replicates, ksd2, flags. web_coordinates, WEB_M numbers each: share of the statistic, p, adjusted
+   p, and the same share for the simulated throws of the picture, as a yardstick for the eye. */
 int WEB_EXPORT(web_check)(void)
 {
     npksd_result result, yardstick_result;
@@ -197,7 +197,7 @@ int WEB_EXPORT(web_check)(void)
     return status;
 }
 
-/* How many values of the null distribution there are by now; web_null says where. */
+/* How many values of the null distribution can be read by now; web_null says where. */
 int WEB_EXPORT(web_null_count)(void)
 {
     size_t count = 0;
