@@ -16,21 +16,32 @@
  *     #include "npksd.h"
  *     #include <stdio.h>
  *
- *     static int dice_tower(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+ *     // The generator under test: count rows of m numbers, every random number from rng.
+ *     static int bot(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
  *     {
- *         npksd_real wobble = *(const npksd_real *)user_data;
+ *         npksd_real spread = *(const npksd_real *)user_data;
  *         for (size_t i = 0; i < count * m; i++)
- *             rows[i] = 3 + wobble * npksd_normal(rng);
+ *             rows[i] = spread * npksd_normal(rng);
  *         return 0;
  *     }
  *
  *     int main(void)
  *     {
- *         npksd_real recorded[100 * 2], wobble = 1;      ... 100 recorded rows of 2 numbers ...
- *         npksd_result result;
- *         npksd_status status = npksd_test(recorded, 100, 2, dice_tower, &wobble, NULL, &result);
- *         if (status != NPKSD_OK) { puts(npksd_status_string(status)); return 1; }
- *         printf("p = %.3f: %s\n", (double)result.p_value, result.reject ? "rejected" : "not rejected");
+ *         npksd_real recorded[100 * 2], spreads[2] = { 1, (npksd_real)1.3 };
+ *         npksd_rng_state state;
+ *         npksd_rng rng = npksd_rng_seeded(&state, 2026, 0);
+ *         bot(recorded, 100, 2, &rng, &spreads[0]); // your recording here
+ *
+ *         for (int k = 0; k < 2; k++) {
+ *             npksd_result result;
+ *             npksd_status status = npksd_test(recorded, 100, 2, bot, &spreads[k], NULL, &result);
+ *             if (status != NPKSD_OK) {
+ *                 fprintf(stderr, "npksd_test: %s\n", npksd_status_string(status));
+ *                 return 1;
+ *             }
+ *             printf("a bot with spread %.1f: p = %.3f, %s\n", (double)spreads[k],
+ *                    (double)result.p_value, result.reject ? "rejected" : "not rejected");
+ *         }
  *         return 0;
  *     }
  *
@@ -63,10 +74,11 @@
  *     npksd_self_check asks whether a generator is fit for testing, npksd_power what a recording could show.
  *
  * MEMORY
- *     A tester is one block: npksd_tester_size bytes, roughly 8 (3.5 n m + min(N, 1000) m + 10 b + 2 N m / 4000
- *     fit sums) and never n x n (the wild bootstrap alone keeps n^2/2 numbers a bandwidth). init uses a block
- *     of yours at any address; create asks options.allocator once; nothing is allocated later, and no more
- *     than about 4 KiB of stack is used.
+ *     A tester is one block of npksd_tester_size bytes: with default options 0.2 MB for n = 100, m = 3 and
+ *     1.1 MB for n = 100, m = 40; it grows with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score
+ *     features, never with n^2 (but for the wild bootstrap). A loaded blob needs a quarter or less. init uses
+ *     a block of yours at any address; create asks options.allocator once; nothing is allocated later. No call
+ *     needs more than about 8 KiB of stack.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i). Replicate

@@ -17,7 +17,7 @@ int main(void)
     npksd_real recorded[100 * 2], spreads[2] = { 1, (npksd_real)1.3 };
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 2026, 0);
-    bot(recorded, 100, 2, &rng, &spreads[0]); // stands for your recording: 100 rows of 2 numbers
+    bot(recorded, 100, 2, &rng, &spreads[0]); // your recording here
 
     for (int k = 0; k < 2; k++) {
         npksd_result result;
