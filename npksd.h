@@ -3676,7 +3676,9 @@ static void npksdi_plan_families(npksd_tester *t)
     if (o->estimator == NPKSD_ESTIMATOR_AUTO) {
         list[count++] = NPKSD_ESTIMATOR_GAUSS;
         list[count++] = NPKSD_ESTIMATOR_SPLINE;
-        if (t->summary_ == NPKSD_SUMMARY_ALL && t->m_ > 3)
+        if (t->d_ == 1 || t->d_ == 2) /* curved in t, which a spline in x is not by default */
+            list[count++] = NPKSD_ESTIMATOR_POLY;
+        else if (t->summary_ == NPKSD_SUMMARY_ALL && t->m_ > 3)
             list[count++] = NPKSD_ESTIMATOR_RBF;
     } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
         list[count++] = o->estimator;
@@ -4050,7 +4052,8 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0
                : H <= NPKSDI_MEDIAN_ROWS ? H * H * (3 * m + 20)
-                                         : blocks * (blocks + 1) * NPKSDI_T * NPKSDI_T * npksdi_distance_cost(t);
+                                         : 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T *
+                                               npksdi_distance_cost(t); /* two passes; ties need three */
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);

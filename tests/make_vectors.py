@@ -630,7 +630,10 @@ class Fit:
     def choose(self, i, ridge):
         best = None
         families = ["gauss"] + ([] if self.ties[i] else ["spline"])
-        if self.summary == "all" and self.m > 3 and not self.ties[i]:
+        d = raw_summary(self.zk, i, self.summary).shape[1]
+        if not self.ties[i] and 1 <= d <= 2:
+            families.append("poly")
+        elif not self.ties[i] and self.summary == "all" and self.m > 3:
             families.append("rbf")
         for family in families:
             phi, dphi = self.features(self.held, i, family)

@@ -740,17 +740,20 @@ REF_FN double ref_score(const ref_fit *fit, int family, size_t i, const npksd_re
     return s;
 }
 
-/* AUTO: GAUSS, SPLINE, and RBF for the ALL summary with m > 3 (GAUSS alone where values repeat),
+/* AUTO: GAUSS, SPLINE, and POLY for a summary of one or two numbers, or RBF for the ALL summary with
+   m > 3 (GAUSS alone where values repeat),
    each with its best lambda by J = mean[ s^2/2 + ds/dx ] on the held-out rows; a later family must
    lower J by 2 % of |J|. One with too many features is passed over. */
 REF_FN void ref_choose(ref_fit *fit, size_t i, const npksd_real *const *rows, size_t N,
                        const npksd_real *const *held_rows, size_t held)
 {
-    static const int list[3] = { NPKSD_ESTIMATOR_GAUSS, NPKSD_ESTIMATOR_SPLINE,
-                                 NPKSD_ESTIMATOR_RBF };
+    int curved = fit->dim == 1 || fit->dim == 2;
+    const int list[3] = { NPKSD_ESTIMATOR_GAUSS, NPKSD_ESTIMATOR_SPLINE,
+                          curved ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
     static const double ladder[3] = { 1e-6, 1e-4, 1e-2 };
     double best = 0, ridge = (double)fit->options.ridge, slope, theta[REF_MAX];
-    size_t families = fit->at[i].ties ? 1 : fit->summary == NPKSD_SUMMARY_ALL && fit->m > 3 ? 3 : 2;
+    int third = curved || (fit->summary == NPKSD_SUMMARY_ALL && fit->m > 3);
+    size_t families = fit->at[i].ties ? 1 : third ? 3 : 2;
     for (size_t f = 0; f < families; f++) {
         double lowest = DBL_MAX, lambda = 0;
         for (size_t l = 0; l < (ridge > 0 ? 1u : 3u); l++) {
