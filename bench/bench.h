@@ -146,7 +146,6 @@ static BENCH_UNUSED size_t bench_processes(void)
 typedef enum bench_kind {
     BENCH_GAUSS,       /* independent normals */
     BENCH_MIXTURE,     /* two normals around (+centre, ...) and (-centre, ...) */
-    BENCH_EACH,        /* every coordinate by itself around +centre or -centre */
     BENCH_LAPLACE,     /* a share of the numbers is Laplace instead of normal, same variance */
     BENCH_LAPLACE_ROWS /* the same for whole rows */
 } bench_kind;
@@ -223,8 +222,6 @@ static BENCH_UNUSED void bench_row(npksd_real *x, size_t m, const bench_data *d,
             previous = z;
         }
         y *= deviation;
-        if (d->kind == BENCH_EACH)
-            mode = (double)npksd_uniform(rng) < d->upper ? d->centre : -d->centre;
         if (i < d->centre_count)
             y += mode;
         if (i < d->shift_count)

@@ -352,6 +352,8 @@ TEST recorded_problem(const problem *p)
 {
     npksd_options options = diagnosis_options();
     p->change(&options);
+    if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
+        SKIPm("float may choose another ridge");
     CHECK_CALL(run_problem(p, options));
     PASS();
 }
