@@ -1215,7 +1215,7 @@ enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_ME
 typedef struct npksdi_median {
     int pass_;
     size_t p_, q_;
-    npksd_real low_, high_, least_, most_, value_, above_, mean_;
+    npksd_real low_, high_, least_, most_, value_, above_, mean_, partial_;
     uint64_t pairs_, target_, below_, inside_, stride_;
     size_t taken_;
     npksd_real result_;
@@ -1277,6 +1277,7 @@ struct npksd_tester {
     size_t family_count_, coordinate_sums_, shared_sums_, theta_stride_, centre_count_, features_max_;
     npksd_real ridge_[NPKSDI_RIDGES_MAX];
     size_t ridge_count_, splits_;
+    int ridge_boost_;                /* tenfold ridge, so often, for the matrix in work */
     size_t columns_;                 /* most columns that s_ can have */
     size_t active_count_;            /* coordinates that are fitted */
     size_t component_count_, width_; /* components; numbers kept of each replicate */
@@ -1447,8 +1448,8 @@ static size_t npksdi_row_of_set(size_t n, size_t count, size_t j)
 
 /* ======== >>scale: centre, deviation and range of the fit sample ======== */
 
-/* One column of the kept rows: mean and standard deviation relative to max|x| (1e300 and 1e-300 are
-   ordinary), the box, the knots of a spline, ties. `sorted` has room for the column. */
+/* One column of the kept rows: the box, ties, and mean and standard deviation of (x - least) / range, so
+   that 1e300, 1e-300 and a small spread far from 0 are ordinary. `sorted` has room for the column. */
 static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
 {
     const npksd_real *kept = NPKSDI_MODEL(t, kept);
@@ -1459,7 +1460,7 @@ static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
     for (size_t a = 1; a < count; a++)
         repeats += !(sorted[a] > sorted[a - 1]);
     npksd_real low = sorted[0], high = sorted[count - 1];
-    npksd_real most = npksdi_max(npksdi_abs(low), npksdi_abs(high));
+    npksd_real half = npksdi_max(high * NPKSDI_C(0.5) - low * NPKSDI_C(0.5), NPKSDI_TINY);
     npksd_real mean = 0, square = 0;
     NPKSDI_MODEL(t, box_low)[j] = low;
     NPKSDI_MODEL(t, box_high)[j] = high;
@@ -1469,15 +1470,15 @@ static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
         t->flags_ |= NPKSD_FLAG_CONSTANT_COORDINATE;
         return;
     }
-    for (size_t a = 0; a < count; a++)
-        mean += sorted[a] / most;
-    mean /= (npksd_real)count;
     for (size_t a = 0; a < count; a++) {
-        npksd_real e = sorted[a] / most - mean;
-        square += e * e;
+        sorted[a] = (sorted[a] * NPKSDI_C(0.5) - low * NPKSDI_C(0.5)) / half;
+        mean += sorted[a];
     }
-    npksd_real sd = most * NPKSD_SQRT(square / (npksd_real)count);
-    NPKSDI_MODEL(t, centre)[j] = mean * most;
+    mean /= (npksd_real)count;
+    for (size_t a = 0; a < count; a++)
+        square += (sorted[a] - mean) * (sorted[a] - mean);
+    npksd_real sd = 2 * (half * NPKSD_SQRT(square / (npksd_real)count));
+    NPKSDI_MODEL(t, centre)[j] = low + 2 * (half * mean);
     NPKSDI_MODEL(t, scale)[j] = npksdi_max(sd, NPKSDI_TINY);
     if ((npksd_real)repeats > NPKSDI_C(0.05) * (npksd_real)count) {
         t->flags_ |= NPKSD_FLAG_TIES;
@@ -2077,6 +2078,8 @@ static int npksdi_factor_row(npksd_tester *t, const npksdi_family *f, size_t slo
     for (size_t k = 0; k <= i; k++)
         L[i * p + k] =
             (npksdi_moment(A, p, i, k) + (splits > 1 ? npksdi_moment(H, p, i, k) : 0)) / rows;
+    for (int k = 0; k < t->ridge_boost_; k++)
+        ridge *= 10;
     return npksdi_cholesky_row(L, p, ridge * trace / rows / (npksd_real)p, i);
 }
 
@@ -2208,12 +2211,18 @@ static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cos
     const npksdi_family *f = t->family_ + at[0];
     size_t p = f->features_, users = f->shared_ ? t->active_count_ : 1, skipped = 0;
     size_t matrices = f->shared_ ? 1 : t->active_count_, first = f->shared_ ? 0 : at[1];
+    *cost = npksdi_row_cost(p);
     if (at[3] == 0 && !npksdi_wanted(t, select, first, users)) {
         skipped = p + users - 1;
     } else if (at[3] < p) {
         if (!npksdi_factor_row(t, f, at[1], t->ridge_[at[2]], select ? 1 : t->splits_, at[3])) {
-            if (!select)
-                return NPKSD_ERROR_NUMERIC;
+            if (!select) { /* once more with a larger ridge; then give up */
+                if (t->ridge_boost_ > 3)
+                    return NPKSD_ERROR_NUMERIC;
+                t->ridge_boost_++;
+                at[3] = 0;
+                return NPKSD_OK;
+            }
             skipped = p + users - 1 - at[3]; /* this candidate is out */
         }
     } else if (select) {
@@ -2225,6 +2234,7 @@ static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cos
     *cost = npksdi_row_cost(p) + (select ? skipped * npksdi_row_cost(p) : 0);
     if (at[3] == p + users) { /* next ridge, then matrix, then family */
         at[3] = 0;
+        t->ridge_boost_ = 0;
         if (++at[2] == t->ridge_count_) {
             at[2] = 0;
             for (size_t u = 0; u < users && select; u++)
@@ -3312,7 +3322,7 @@ static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, co
     for (size_t k = 0; k < count; k++) {
         npksd_real v = values[k];
         if (state->pass_ == NPKSDI_PASS_MEAN) {
-            state->mean_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
+            state->partial_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
         } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
             state->below_ += v <= state->value_;
             if (v > state->value_)
@@ -3343,6 +3353,8 @@ static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, si
             npksdi_measure_row(s->panels_ + (k - p) * panel + l, theirs, s->m_, out);
             npksdi_median_look(state, s, out, k == q ? l : NPKSDI_T);
         }
+    state->mean_ += state->partial_; /* a sum of sums: float would lose digits otherwise */
+    state->partial_ = 0;
 }
 
 static void npksdi_median_finish(npksdi_median *state, npksd_real lower, npksd_real upper)
