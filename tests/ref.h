@@ -277,13 +277,16 @@ REF_FN double ref_median_distance(const npksd_real *rows, size_t count, size_t m
     if (count < 2)
         return 1;
     double *d = ref_reals(pairs), mean = 0, median;
-    for (size_t a = 0; a < count; a++)
+    for (size_t a = 0; a < count; a++) {
+        double row = 0; /* a sum of sums: half a million terms in one would lose digits */
         for (size_t b = 0; b < a; b++, p++) {
             for (size_t i = 0; i < m; i++)
                 d[p] += pow((double)rows[a * m + i] - (double)rows[b * m + i], 2);
             d[p] = sqrt(d[p]);
-            mean += d[p] / (double)pairs;
+            row += d[p];
         }
+        mean += row / (double)pairs;
+    }
     qsort(d, pairs, sizeof(double), ref_compare);
     median = pairs % 2 ? d[pairs / 2] : (d[pairs / 2 - 1] + d[pairs / 2]) / 2;
     free(d);
