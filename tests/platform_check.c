@@ -193,12 +193,13 @@ static npksd_options small_options(void)
 /* ======== what is run ======== */
 
 /* One call, with rows that fit and rows that do not. */
-static void run_test(const char *test, const npksd_options *options, npksd_sample_fn sample_fn)
+static void run_test(const char *test, const npksd_options *options, npksd_sample_fn sample_fn,
+                     size_t m)
 {
     for (int shifted = 0; shifted < 2; shifted++) {
         npksd_result result;
-        record(N, M, shifted ? (npksd_real)0.5 : 0, 3);
-        if (good(test, npksd_test(rows, N, M, sample_fn, NULL, options, &result)))
+        record(N, m, shifted ? (npksd_real)0.5 : 0, 3);
+        if (good(test, npksd_test(rows, N, m, sample_fn, NULL, options, &result)))
             report_result(test, &result);
     }
     must(test, "memory", arena_live == 0);
@@ -327,18 +328,20 @@ static int write_blobs(const char *file)
 static int run_all(void)
 {
     npksd_options options = small_options();
-    run_test("auto", &options, chain);
+    run_test("auto", &options, chain, M);
     options.summary = NPKSD_SUMMARY_ALL;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    run_test("wide", &options, chain, 20);
     options.estimator = NPKSD_ESTIMATOR_RBF;
-    run_test("rbf", &options, chain);
+    run_test("rbf", &options, chain, M);
     options.estimator = NPKSD_ESTIMATOR_POLY;
     options.kernel = NPKSD_KERNEL_IMQ;
     options.summary = NPKSD_SUMMARY_NEIGHBOURS;
-    run_test("poly", &options, chain);
+    run_test("poly", &options, chain, M);
     options = small_options();
     options.features = 32;
     options.resample = 2;
-    run_test("features", &options, chain);
+    run_test("features", &options, chain, M);
     options = small_options();
     options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
@@ -346,7 +349,7 @@ static int run_all(void)
     options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
     options.standardize = 0;
     options.bandwidth = 1;
-    run_test("wild", &options, NULL);
+    run_test("wild", &options, NULL, M);
     run_tester();
     run_samples();
 #ifdef PLATFORM_BLOBS

@@ -202,3 +202,27 @@ check-tsan:
 		$(CC) -std=c99 -O1 -g -fsanitize=thread -I.. $(EXAMPLES)/threads.c -o $(P)/tsan/threads \
 			-lm -pthread; \
 		TSAN_OPTIONS=halt_on_error=1 $(P)/tsan/threads; echo "no data race")
+
+# ======== the table of the README ========
+
+# $(call row,NAME,COMPILE,PRECISION,TESTED): text bytes of the implementation; RAM is this machine's
+# count in the same precision (pointers, a few hundred bytes, apart)
+row = $(call with,$(firstword $(2)),$(2) $($(3)_FLAGS) -I.. -c impl.c -o $(P)/row.o && \
+	printf '| %s | %s | %s KiB |%s| %s |\n' '$(1)' '$(firstword $(2)) ($(3))' \
+	"$$(size $(P)/row.o | awk 'NR == 2 { print int($$1 / 1024) }')" "$$(cat $(P)/ram_$(3))" '$(4)')
+
+$(P)/ram_%: platform_ram.c $(HEADER) platforms.mk
+	@mkdir -p $(P)
+	@$(CC) -std=c99 -O2 $($*_FLAGS) -I.. $< -o $@.out -lm && $@.out > $@
+
+platforms-table: $(P)/ram_double $(P)/ram_float
+	@echo "| target | compiler | code | RAM, n = 50: to fit, to check | n = 500 | tested by |"
+	@echo "|---|---|---|---|---|---|"
+	@$(call row,x86-64 Linux,$(GCC) -std=c99 -O2,double,make -C tests; ASan UBSan valgrind TSan)
+	@$(call row,x86-64 Linux,$(CLANG) -std=c99 -O2,double,check-clang)
+	@$(call row,x86-64 Linux,$(GCC) -std=c99 -O2,float,check-float)
+	@$(call row,x86-64 Linux,$(TCC) -std=c99,double,check-tcc)
+	@$(call row,x86-64 Windows,$(MINGW)gcc -std=c99 -O2,double,check-mingw in wine)
+	@$(call row,x86 Linux,$(X86)gcc -std=c99 -O2 $(SSE),double,check-32bit)
+	@$(call row,s390x big-endian,$(S390X)gcc -std=c99 -O2,double,check-bigendian in qemu)
+	@$(call row,Cortex-M4F,$(M4) -DNPKSD_NO_MALLOC,float,check-cortex-m4 in qemu)
