@@ -7,7 +7,7 @@
 #   make check-tcc          the Tiny C Compiler: all suites
 #   make check-mingw        Windows, 64 bit, in wine: all suites
 #   make check-32bit        x86, SSE2: all suites; x87: the same verdicts
-#   make check-bigendian    s390x, in qemu: the host's blobs, the same bits
+#   make check-bigendian    s390x, in qemu: the host's blobs, the same bits; random numbers
 #   make check-cblas        OpenBLAS with 32- and 64-bit integers: the same verdicts; all suites
 #   make check-tsan         examples/threads.c under the thread sanitizer
 #   make platforms-table    code size, memory and kind of test, as a table for the README
@@ -143,7 +143,9 @@ check-32bit: $(REPORTS)
 S390X_COMPILE = $(S390X)gcc -std=c99 -O2 $(EXACT) -fexcess-precision=fast -static
 check-bigendian: $(REPORTS)
 	@$(call with-build,$(S390X)gcc -static,$(call with,$(QEMU_S390X),\
-		$(call both,0,s390x,$(S390X_COMPILE),$(QEMU_S390X))))
+		$(call both,0,s390x,$(S390X_COMPILE),$(QEMU_S390X)) && \
+		$(MAKE) run BUILD=build/s390x COMPILER="$(S390X)gcc" EXTRA=-static RUNNER="$(QEMU_S390X)" \
+			ARGS="-s suite_rng"))
 
 # A whole test on the board with all its RAM, then examples/device.c in 64 KiB of it. No C library.
 M4 = $(CORTEX)gcc -std=c99 $(WARN) -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16 \
