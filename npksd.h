@@ -1478,7 +1478,7 @@ static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
     for (size_t a = 0; a < count; a++)
         square += (sorted[a] - mean) * (sorted[a] - mean);
     npksd_real sd = 2 * (half * NPKSD_SQRT(square / (npksd_real)count));
-    NPKSDI_MODEL(t, centre)[j] = low + 2 * (half * mean);
+    NPKSDI_MODEL(t, centre)[j] = 2 * (low * NPKSDI_C(0.5) + half * mean);
     NPKSDI_MODEL(t, scale)[j] = npksdi_max(sd, NPKSDI_TINY);
     if ((npksd_real)repeats > NPKSDI_C(0.05) * (npksd_real)count) {
         t->flags_ |= NPKSD_FLAG_TIES;
@@ -4211,7 +4211,7 @@ static void npksdi_summary_scale(npksd_tester *t)
             npksd_real mean = s[2 * all] / H, half = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
             npksd_real sd = NPKSD_SQRT(npksdi_max(0, s[3 * all] / H - mean * mean));
             npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
-            NPKSDI_MODEL(t, summary_centre)[at] = s[0] + 2 * (half * mean);
+            NPKSDI_MODEL(t, summary_centre)[at] = 2 * (s[0] * NPKSDI_C(0.5) + half * mean);
             NPKSDI_MODEL(t, summary_inverse)[at] = npksdi_min(inverse, NPKSDI_HUGE);
             NPKSDI_MODEL(t, t_low)[at] = inverse > 0 ? -mean / sd : 0;
             NPKSDI_MODEL(t, t_high)[at] = inverse > 0 ? (1 - mean) / sd : 0;

@@ -68,8 +68,8 @@ $(P)/float/bare.txt: $(P)/float/platform_blobs.h platform_check.c $(HEADER) plat
 
 REPORTS = $(P)/double/report.txt $(P)/float/report.txt
 
-# $(call same,PRECISION,TOLERANCE,FOLDER,COMPILE,RUNNER,LIBRARIES): platform_check built by COMPILE and
-# run by RUNNER agrees with the reference; $(call both,TOLERANCE,...): in double and in float
+# $(call same,PRECISION,TOLERANCE,FOLDER,COMPILE,RUNNER,LIBRARIES): platform_check built by COMPILE
+# and run by RUNNER agrees with the reference; $(call both,TOLERANCE,...): in double and in float
 same = echo "$(4) $($(1)_FLAGS)"; mkdir -p $(P)/$(3); rm -f $(P)/$(3)/check $(P)/$(3)/check.exe; \
 	$(4) $($(1)_FLAGS) -I.. -DPLATFORM_BLOBS -I$(P)/$(1) platform_check.c -o $(P)/$(3)/check.exe \
 		-lm $(6) && \

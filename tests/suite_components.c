@@ -578,6 +578,42 @@ TEST units_do_not_matter(int estimator)
     PASS();
 }
 
+/* Values up to the largest number there is: their range is then too large to be one. -ffast-math may
+   put differences taken in halves together again, so that the range itself must not overflow. */
+#ifdef __FAST_MATH__
+enum { LARGEST = FLOAT_BUILD ? 124 : 1020 };
+#else
+enum { LARGEST = FLOAT_BUILD ? 127 : 1023 };
+#endif
+
+static int skewed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *exponent)
+{
+    int power = *(const int *)exponent;
+    for (size_t k = 0; k < count * m; k++) { /* from -1.9 to 1.9, most of it near the top */
+        double u = (double)npksd_uniform(rng);
+        rows[k] = (npksd_real)ldexp(1.9 - 3.8 * u * u * u, power);
+    }
+    return 0;
+}
+
+TEST whole_range_of_numbers(int estimator)
+{
+    enum { N = 17, M = 2 };
+    npksd_options options = component_options();
+    npksd_real plain[19], large[19], small[19];
+    int none = 0, most = LARGEST, least = FLOAT_BUILD ? -100 : -960;
+    options.estimator = estimator;
+    ASSERT_STATUS(NPKSD_OK, null_of(options, N, M, skewed_sample, &none, plain));
+    ASSERT_STATUS(NPKSD_OK, null_of(options, N, M, skewed_sample, &most, large));
+    ASSERT_STATUS(NPKSD_OK, null_of(options, N, M, skewed_sample, &least, small));
+    for (size_t r = 0; r < 19; r++) {
+        double bound = either(1e-8, 1e-2) * (1 + fabs((double)plain[r]));
+        ASSERT_AGREE("T of large numbers", plain[r], large[r], bound);
+        ASSERT_AGREE("T of small numbers", plain[r], small[r], bound);
+    }
+    PASS();
+}
+
 /* Noise makes T a function of rows and stream: 0 noise is no noise, some noise changes every T. */
 TEST noise_changes_every_replicate(void)
 {
@@ -624,6 +660,8 @@ SUITE(suite_components)
     RUN_TESTp(random_problems, test_seed, 60);
     RUN_TESTp(units_do_not_matter, NPKSD_ESTIMATOR_GAUSS);
     RUN_TESTp(units_do_not_matter, NPKSD_ESTIMATOR_SPLINE);
+    for (int estimator = NPKSD_ESTIMATOR_GAUSS; estimator <= NPKSD_ESTIMATOR_RBF; estimator++)
+        RUN_TESTp(whole_range_of_numbers, estimator);
     RUN_TEST(noise_changes_every_replicate);
     RUN_TEST(order_of_rows_does_not_matter);
 }
