@@ -583,6 +583,15 @@ typedef uint64_t npksdi_bits;
 #define NPKSDI_G 4
 #endif
 #define NPKSDI_TILE (NPKSDI_T * NPKSDI_G)
+#if defined(NPKSD_VECTORS) && (defined(__GNUC__) || defined(__clang__))
+#ifdef __AVX512F__
+#define NPKSDI_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define NPKSDI_VECTOR_BYTES 32
+#else
+#define NPKSDI_VECTOR_BYTES 16
+#endif
+#endif
 
 NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ? a : b; }
@@ -917,7 +926,7 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
                     continue;
             }
         }
-        return (word & 128) ? -x : x;
+        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
     }
 }
 
@@ -955,18 +964,18 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 #define NPKSD_BLAS_INT ptrdiff_t
 #endif
 
-/* out[a][l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or column is 1.
-   Gram tiles, linear scores, moment matrices and random features are all this product. Two rows and
-   four terms at a time: each load of B serves two rows, each load of out four terms. */
-static void npksdi_product_here(npksd_real *NPKSDI_RESTRICT out, size_t rows,
-                                const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
-                                const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
-                                int accumulate)
+/* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or
+   column is 1. Gram tiles, linear scores, moment matrices and random features are all this product.
+   Two rows and four terms at a time: each load of B serves two rows, each load of out four terms. */
+static void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
+                                 const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                 const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
+                                 int accumulate)
 {
     size_t a = 0;
     for (; a + 2 <= rows; a += 2) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + a * NPKSDI_T;
-        npksd_real *NPKSDI_RESTRICT o1 = o0 + NPKSDI_T;
+        npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
+        npksd_real *NPKSDI_RESTRICT o1 = o0 + across;
         const npksd_real *p = A + a * row, *q = p + row;
         if (!accumulate)
             for (size_t l = 0; l < NPKSDI_T; l++) {
@@ -983,11 +992,11 @@ static void npksdi_product_here(npksd_real *NPKSDI_RESTRICT out, size_t rows,
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real b0 = b[l], b1 = b[stride + l];
                 npksd_real b2 = b[2 * stride + l], b3 = b[3 * stride + l];
-                o0[l] += (p0 * b0 + p1 * b1) + (p2 * b2 + p3 * b3);
-                o1[l] += (q0 * b0 + q1 * b1) + (q2 * b2 + q3 * b3);
+                o0[l] = (((o0[l] + p0 * b0) + p1 * b1) + p2 * b2) + p3 * b3;
+                o1[l] = (((o1[l] + q0 * b0) + q1 * b1) + q2 * b2) + q3 * b3;
             }
         }
-        for (size_t rest = terms % 4; rest > 0; rest--, j++) {
+        for (; j < terms; j++) {
             const npksd_real *b = B + j * stride;
             npksd_real p0 = p[j * column], q0 = q[j * column];
             for (size_t l = 0; l < NPKSDI_T; l++) {
@@ -997,7 +1006,7 @@ static void npksdi_product_here(npksd_real *NPKSDI_RESTRICT out, size_t rows,
         }
     }
     if (a < rows) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + a * NPKSDI_T;
+        npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
         const npksd_real *p = A + a * row;
         if (!accumulate)
             for (size_t l = 0; l < NPKSDI_T; l++)
@@ -1011,25 +1020,70 @@ static void npksdi_product_here(npksd_real *NPKSDI_RESTRICT out, size_t rows,
     }
 }
 
+#ifdef NPKSDI_VECTOR_BYTES
+/* The same with GNU vector extensions: four rows by two vectors stay in registers over all terms, in
+   the same order as above, so that the sums are the same bits. */
+typedef npksd_real npksdi_vector
+    __attribute__((vector_size(NPKSDI_VECTOR_BYTES), aligned(sizeof(npksd_real)), may_alias));
+enum { NPKSDI_LANES = NPKSDI_VECTOR_BYTES / sizeof(npksd_real) };
+
+static size_t npksdi_product_fours(npksd_real *out, size_t across, size_t rows, const npksd_real *A,
+                                   size_t row, size_t column, const npksd_real *B, size_t stride,
+                                   size_t terms, int accumulate)
+{
+    size_t a = 0;
+    for (; a + 4 <= rows; a += 4)
+        for (size_t l = 0; l < NPKSDI_T; l += 2 * NPKSDI_LANES) {
+            npksdi_vector *o0 = (npksdi_vector *)(void *)(out + a * across + l);
+            npksdi_vector *o1 = (npksdi_vector *)(void *)(out + (a + 1) * across + l);
+            npksdi_vector *o2 = (npksdi_vector *)(void *)(out + (a + 2) * across + l);
+            npksdi_vector *o3 = (npksdi_vector *)(void *)(out + (a + 3) * across + l);
+            npksdi_vector zero = {0};
+            npksdi_vector s00 = accumulate ? o0[0] : zero, s01 = accumulate ? o0[1] : zero;
+            npksdi_vector s10 = accumulate ? o1[0] : zero, s11 = accumulate ? o1[1] : zero;
+            npksdi_vector s20 = accumulate ? o2[0] : zero, s21 = accumulate ? o2[1] : zero;
+            npksdi_vector s30 = accumulate ? o3[0] : zero, s31 = accumulate ? o3[1] : zero;
+            const npksd_real *p = A + a * row, *from = B + l;
+            for (size_t j = 0; j < terms; j++, p += column, from += stride) {
+                const npksdi_vector *b = (const npksdi_vector *)(const void *)from;
+                npksdi_vector b0 = b[0], b1 = b[1];
+                npksd_real p0 = p[0], p1 = p[row], p2 = p[2 * row], p3 = p[3 * row];
+                s00 += p0 * b0, s01 += p0 * b1;
+                s10 += p1 * b0, s11 += p1 * b1;
+                s20 += p2 * b0, s21 += p2 * b1;
+                s30 += p3 * b0, s31 += p3 * b1;
+            }
+            o0[0] = s00, o0[1] = s01, o1[0] = s10, o1[1] = s11;
+            o2[0] = s20, o2[1] = s21, o3[0] = s30, o3[1] = s31;
+        }
+    return a;
+}
+#endif
+
 /* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
    C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers cannot
    hold, stay here. */
-static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t rows,
+static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                            const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                            const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
                            int accumulate)
 {
+    size_t done = 0;
 #ifdef NPKSD_GEMM
     uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
     int turned = row == 1 && column != 1;
     size_t lda = turned ? column : row;
     if (rows >= 4 && terms >= 8 && lda >= (turned ? rows : terms) && rows <= most && terms <= most &&
-        lda <= most && stride <= most) {
-        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, NPKSDI_T);
+        lda <= most && stride <= most && across <= most) {
+        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
         return;
     }
 #endif
-    npksdi_product_here(out, rows, A, row, column, B, stride, terms, accumulate);
+#ifdef NPKSDI_VECTOR_BYTES
+    done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
+#endif
+    npksdi_product_pairs(out + done * across, across, rows - done, A + done * row, row, column, B, stride,
+                         terms, accumulate);
 }
 
 /* Sum of the lanes, pairwise. */
@@ -1177,6 +1231,11 @@ typedef struct npksdi_family {
     size_t sums_at_;  /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
+/* How a coordinate is scaled, see npksdi_standard. */
+typedef struct npksdi_ruler {
+    npksd_real half_centre_, power_, factor_;
+} npksdi_ruler;
+
 /* Kernels at several bandwidths, widest first. A kernel whose bandwidth^2 is the last one's over 2^k
    is that one squared k times; otherwise squarings_ is -1 and it needs an exp of its own. */
 typedef struct npksdi_kernels {
@@ -1225,7 +1284,7 @@ typedef struct npksdi_median {
 typedef struct npksdi_map {
     /* the model: all that a check needs */
     size_t component_, component_mean_, component_sd_;
-    size_t centre_, scale_, box_low_, box_high_, weights_, active_, family_of_;
+    size_t centre_, scale_, rulers_, box_low_, box_high_, weights_, active_, family_of_;
     size_t summary_centre_, summary_inverse_, x_low_, x_high_, t_low_, t_high_;
     size_t knot_low_, knot_inverse_, theta_, centres_;
     size_t coordinate_mean_, coordinate_sd_;
@@ -1256,6 +1315,7 @@ typedef struct npksdi_scratch {
     size_t active_count_;            /* columns of s_ and p_ */
     npksd_real weight_sum_;          /* sum_i w_i^2 */
     int equal_;                      /* all weights 1/m: X X' serves twice */
+    npksd_real fused_;               /* 1/bandwidth^2 if one Gaussian kernel is all there is, else 0 */
     int bad_summary_;                /* summary_fn wrote NaN or infinity */
 } npksdi_scratch;
 
@@ -1323,6 +1383,10 @@ NPKSDI_INLINE npksdi_component *npksdi_component_list(const npksd_tester *t)
 {
     return (npksdi_component *)(void *)((char *)(uintptr_t)t + t->at_.component_);
 }
+NPKSDI_INLINE npksdi_ruler *npksdi_rulers(const npksd_tester *t)
+{
+    return (npksdi_ruler *)(void *)((char *)(uintptr_t)t + t->at_.rulers_);
+}
 #define NPKSDI_MODEL(t, name) npksdi_reals(t, (t)->at_.name##_)
 #define NPKSDI_IN(t, w, name) npksdi_in(w, (t)->in_.name##_)
 
@@ -1378,10 +1442,29 @@ static void npksdi_add_noise(const npksd_tester *t, npksdi_scratch *w, npksd_rea
             rows[a * t->m_ + j] += t->options_.smooth * scale[j] * npksd_normal(&w->rng_);
 }
 
-/* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite. */
-NPKSDI_INLINE npksd_real npksdi_standard(npksd_real x, npksd_real centre, npksd_real scale)
+/* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite. 1/scale
+   may be too small for a normal number, so it is a power of two times a factor from 1 to 2. */
+static npksdi_ruler npksdi_ruler_of(npksd_real centre, npksd_real scale)
 {
-    return npksdi_clamp(2 * ((x * NPKSDI_C(0.5) - centre * NPKSDI_C(0.5)) / scale), NPKSDI_CLAMP);
+    npksdi_ruler ruler;
+    npksdi_pun pun;
+    pun.value = scale; /* positive and normal */
+    npksdi_bits exponent = pun.bits >> NPKSDI_MANTISSA, most = 2 * NPKSDI_BIAS - 1;
+    pun.bits = (2 * NPKSDI_BIAS - (exponent < most ? exponent : most)) << NPKSDI_MANTISSA;
+    ruler.half_centre_ = centre * NPKSDI_C(0.5);
+    ruler.power_ = pun.value;
+    ruler.factor_ = 2 / (scale * pun.value);
+    return ruler;
+}
+static void npksdi_set_rulers(npksd_tester *t)
+{
+    for (size_t j = 0; j < t->m_; j++)
+        npksdi_rulers(t)[j] = npksdi_ruler_of(NPKSDI_MODEL(t, centre)[j], NPKSDI_MODEL(t, scale)[j]);
+}
+NPKSDI_INLINE npksd_real npksdi_standard(npksd_real x, npksdi_ruler ruler)
+{
+    npksd_real z = (x * NPKSDI_C(0.5) - ruler.half_centre_) * ruler.power_ * ruler.factor_;
+    return npksdi_clamp(z, NPKSDI_CLAMP);
 }
 
 /* Up to NPKSDI_T rows become one scaled panel, missing rows are 0.
@@ -1389,17 +1472,18 @@ NPKSDI_INLINE npksd_real npksdi_standard(npksd_real x, npksd_real centre, npksd_
 static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, size_t count,
                                npksd_real *z)
 {
-    const npksd_real *centre = NPKSDI_MODEL(t, centre), *scale = NPKSDI_MODEL(t, scale);
     size_t m = t->m_;
     for (size_t l = 0; l < NPKSDI_T; l++)
         z[l] = 1;
     z += NPKSDI_T;
-    for (size_t j = 0; j < m; j++) {
-        npksd_real c = centre[j], s = scale[j];
-        for (size_t l = 0; l < count; l++)
-            z[j * NPKSDI_T + l] = npksdi_standard(rows[l * m + j], c, s);
+    for (size_t j = 0; j < m; j++, z += NPKSDI_T) {
+        npksdi_ruler ruler = npksdi_rulers(t)[j];
+        for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
+            z[l] = rows[(l < count ? l : 0) * m + j];
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            z[l] = npksdi_standard(z[l], ruler);
         for (size_t l = count; l < NPKSDI_T; l++)
-            z[j * NPKSDI_T + l] = 0;
+            z[l] = 0;
     }
 }
 
@@ -1409,6 +1493,8 @@ static void npksdi_watch(npksd_tester *t, const npksd_real *rows, size_t count)
 {
     uint64_t hash = 0;
     int rows_alike = 1;
+    if (t->sets_seen_ > 0 && !t->all_alike_)
+        return;
     for (size_t i = 0; i < count * t->m_; i++) {
         npksdi_pun pun;
         pun.value = rows[i];
@@ -1516,10 +1602,9 @@ static int npksdi_is_constant(const npksd_tester *t, size_t j)
 static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
 {
     const npksd_real *kept = NPKSDI_MODEL(t, kept);
-    npksd_real c = NPKSDI_MODEL(t, centre)[j], s = NPKSDI_MODEL(t, scale)[j];
     size_t count = t->kept_rows_, cut = count / 100;
     for (size_t a = 0; a < count; a++)
-        sorted[a] = npksdi_standard(kept[a * t->m_ + j], c, s);
+        sorted[a] = npksdi_standard(kept[a * t->m_ + j], npksdi_rulers(t)[j]);
     npksdi_sort(sorted, count);
     NPKSDI_MODEL(t, x_low)[j] = sorted[0];
     NPKSDI_MODEL(t, x_high)[j] = sorted[count - 1];
@@ -1852,30 +1937,45 @@ static size_t npksdi_theta_size(const npksdi_family *f)
     return (f->basis_ - 1) * f->t_terms_ * 4 + (f->features_ - f->basis_ * f->t_terms_);
 }
 
+/* s = sum_r cubic_r(v) t_r, t_0 = 1, from the entry that each lane has in the table. */
+NPKSDI_INLINE void npksdi_spline_lanes(const npksd_real *table, size_t terms, const int *entry,
+                                       const npksd_real *v, const npksd_real *t_powers, npksd_real *s)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        const npksd_real *a = table + (size_t)entry[l] * terms * 4;
+        npksd_real sum = ((a[3] * v[l] + a[2]) * v[l] + a[1]) * v[l] + a[0];
+        for (size_t r = 1; r < terms; r++) {
+            a += 4;
+            sum += (((a[3] * v[l] + a[2]) * v[l] + a[1]) * v[l] + a[0]) * t_powers[(r - 1) * NPKSDI_T + l];
+        }
+        s[l] = sum;
+    }
+}
+
 static void npksdi_score_spline(const npksd_tester *t, const npksdi_family *f, size_t i,
                                 const npksd_real *x, const npksd_real *tt, npksd_real *s,
                                 npksd_real *work)
 {
-    const npksd_real *table = NPKSDI_MODEL(t, theta) + i * t->theta_stride_;
+    const npksd_real *table = NPKSDI_MODEL(t, theta) + i * t->theta_stride_, *t_powers = tt;
     size_t cells = f->basis_ - 3, terms = f->t_terms_, d = t->d_;
     npksd_real low = NPKSDI_MODEL(t, knot_low)[i], most = (npksd_real)cells;
-    npksd_real rate = NPKSDI_MODEL(t, knot_inverse)[i] * most;
-    npksd_real *t_basis = work + 36 * NPKSDI_T;
-    if (terms > 1)
-        npksdi_t_basis(t, i, tt, f->degree_, t_basis, work);
+    npksd_real rate = NPKSDI_MODEL(t, knot_inverse)[i] * most, v[NPKSDI_T];
+    int entry[NPKSDI_T];
+    if (terms > 1 && f->degree_ > 1) { /* of degree 1: t itself */
+        npksdi_t_basis(t, i, tt, f->degree_, work + 36 * NPKSDI_T, work);
+        t_powers = work + 37 * NPKSDI_T;
+    }
     for (size_t l = 0; l < NPKSDI_T; l++) {
         npksd_real u = (x[l] - low) * rate;
-        npksd_real place = npksdi_max(-1, npksdi_min(most, u));
-        size_t entry = (size_t)(int)(place + 1);
-        npksd_real v = u - (npksd_real)(int)(entry > 0 ? entry - 1 : 0);
-        const npksd_real *a = table + entry * terms * 4;
-        npksd_real sum = ((a[3] * v + a[2]) * v + a[1]) * v + a[0];
-        for (size_t r = 1; r < terms; r++) {
-            a += 4;
-            sum += (((a[3] * v + a[2]) * v + a[1]) * v + a[0]) * t_basis[r * NPKSDI_T + l];
-        }
-        s[l] = sum;
+        entry[l] = (int)(npksdi_max(-1, npksdi_min(most, u)) + 1);
+        v[l] = u - npksdi_max(0, (npksd_real)(entry[l] - 1));
     }
+    if (terms == 1)
+        npksdi_spline_lanes(table, 1, entry, v, NULL, s);
+    else if (terms == 2)
+        npksdi_spline_lanes(table, 2, entry, v, t_powers, s);
+    else
+        npksdi_spline_lanes(table, terms, entry, v, t_powers, s);
     if (d > 2) {
         const npksd_real *slope = table + (cells + 2) * terms * 4;
         for (size_t k = 0; k < d; k++)
@@ -1903,7 +2003,7 @@ static void npksdi_score_coordinate(const npksd_tester *t, npksdi_scratch *w, si
                 s[l] += theta[2 + k] * tt[k * NPKSDI_T + l];
     } else {
         npksdi_features(t, f, i, x, tt, phi, NPKSDI_IN(t, w, slope), work);
-        npksdi_product(s, 1, theta, 0, 1, phi, NPKSDI_T, f->features_, 0);
+        npksdi_product(s, NPKSDI_T, 1, theta, 0, 1, phi, NPKSDI_T, f->features_, 0);
     }
 }
 
@@ -1950,7 +2050,7 @@ static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w,
         } else if (t->family_[family].shared_) { /* neighbours alike: one product of several rows */
             while (i + run < t->m_ && family_of[i + run] == family && wanted[i + run] > 0)
                 run++;
-            npksdi_product(out, run, NPKSDI_MODEL(t, theta) + i * t->theta_stride_, t->theta_stride_, 1,
+            npksdi_product(out, NPKSDI_T, run, NPKSDI_MODEL(t, theta) + i * t->theta_stride_, t->theta_stride_, 1,
                            z - NPKSDI_T, NPKSDI_T, t->family_[family].features_, 0);
         } else {
             npksdi_score_coordinate(t, w, i, z, rows, count, out);
@@ -1969,7 +2069,7 @@ static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned
                                size_t panel)
 {
     size_t first = panel * NPKSDI_T;
-    npksdi_product(A + panel * p * NPKSDI_T + first * NPKSDI_T, p - first, turned + first, 1, padded,
+    npksdi_product(A + panel * p * NPKSDI_T + first * NPKSDI_T, NPKSDI_T, p - first, turned + first, 1, padded,
                    turned + first, padded, NPKSDI_T, 1);
 }
 
@@ -2289,60 +2389,77 @@ static void npksdi_count_columns(const npksd_tester *t, npksdi_scratch *w)
     w->active_count_ = t->options_.form == NPKSD_FORM_SCALAR ? 1 : drawn;
 }
 
-/* From x and scores of one panel (m x NPKSDI_T each) to the weighted columns S = w s, P = w s + w x and,
-   for unequal weights, w x; in SCALAR form the sums over coordinates of these. With them
-       A = S.S',  C = cross_a + cross_b - (P.P' - S.S' - wx.wx'),  D = spread_a + spread_b - 2 wx.wx'
-   are sum w^2 s_i s_i', sum w^2 d_i (s_i - s_i') and sum w^2 d_i^2 of a pair of rows. */
-static void npksdi_columns_panel(const npksd_tester *t, npksdi_scratch *w, size_t panel,
-                                 const npksd_real *x, const npksd_real *s)
+/* A pair of rows needs, with the weighted columns S = w s and X = w x,
+       A = S.S',  C = cross + cross' - (S.X' + X.S'),  D = spread + spread' - 2 X.X',
+   which are sum w^2 s_i s_i', sum w^2 d_i (s_i - s_i') and sum w^2 d_i^2 (SCALAR: S and X are single columns,
+   the sums over coordinates). Three products of a matrix with itself give them all: S.S', X.X' and P.P' of
+   P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. One Gaussian kernel alone needs two: with
+   P = S - X/sigma^2,
+       u = k [ P.P' + X.X'/sigma^4 + a + a' ],  a = cross/sigma^2 - spread/sigma^4 + sum w^2/(2 sigma^2).
+   X itself is kept for unequal weights only; otherwise the rows serve, times 1/m. */
+static void npksdi_mix_panel(const npksd_tester *t, npksdi_scratch *w, size_t panel)
 {
-    size_t m = t->m_, k = 0, columns = w->active_count_, first = panel * NPKSDI_T;
+    size_t columns = w->active_count_, first = panel * NPKSDI_T * columns;
+    const npksd_real *NPKSDI_RESTRICT S = NPKSDI_IN(t, w, s) + first;
+    const npksd_real *NPKSDI_RESTRICT X = w->equal_ ? NPKSDI_IN(t, w, x) + first : NPKSDI_IN(t, w, xt) + first;
+    npksd_real *NPKSDI_RESTRICT P = NPKSDI_IN(t, w, p) + first;
+    npksd_real share = w->equal_ ? NPKSDI_IN(t, w, weights)[0] : 1;
+    share *= w->fused_ > 0 ? -w->fused_ : 1;
+    for (size_t k = 0; k < columns; k++, S += NPKSDI_T, X += NPKSDI_T, P += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            P[l] = S[l] + share * X[l];
+}
+
+/* From x and scores of one panel (m x NPKSDI_T each) to S, X, cross, spread, own = |S|^2, norm = |x|^2. */
+static void npksdi_columns_panel(const npksd_tester *t, npksdi_scratch *w, size_t panel,
+                                 const npksd_real *NPKSDI_RESTRICT x, const npksd_real *NPKSDI_RESTRICT s)
+{
+    size_t m = t->m_, columns = w->active_count_, first = panel * NPKSDI_T;
     const npksd_real *weights = NPKSDI_IN(t, w, weights);
-    npksd_real *S = NPKSDI_IN(t, w, s) + first * columns, *P = NPKSDI_IN(t, w, p) + first * columns;
-    npksd_real *WX = NPKSDI_IN(t, w, xt) + (w->equal_ ? 0 : first * columns);
-    npksd_real *norm = NPKSDI_IN(t, w, norm) + first, *cross = NPKSDI_IN(t, w, cross) + first;
-    npksd_real *spread = NPKSDI_IN(t, w, spread) + first, *own = NPKSDI_IN(t, w, own) + first;
+    npksd_real *NPKSDI_RESTRICT S = NPKSDI_IN(t, w, s) + first * columns;
+    npksd_real *NPKSDI_RESTRICT X = NPKSDI_IN(t, w, xt) + (w->equal_ ? 0 : first * columns);
+    npksd_real *NPKSDI_RESTRICT out_norm = NPKSDI_IN(t, w, norm) + first;
+    npksd_real *NPKSDI_RESTRICT out_cross = NPKSDI_IN(t, w, cross) + first;
+    npksd_real *NPKSDI_RESTRICT out_spread = NPKSDI_IN(t, w, spread) + first;
+    npksd_real *NPKSDI_RESTRICT out_own = NPKSDI_IN(t, w, own) + first;
+    npksd_real norm[NPKSDI_T], cross[NPKSDI_T], spread[NPKSDI_T], own[NPKSDI_T];
     int scalar = t->options_.form == NPKSD_FORM_SCALAR;
-    npksd_real wx[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++) {
         norm[l] = cross[l] = spread[l] = own[l] = 0;
         if (scalar)
-            S[l] = WX[l] = 0;
+            S[l] = X[l] = 0;
     }
-    for (size_t i = 0; i < m; i++) {
-        const npksd_real *xi = x + i * NPKSDI_T, *si = s + i * NPKSDI_T;
+    for (size_t i = 0; i < m; i++, x += NPKSDI_T, s += NPKSDI_T) {
         npksd_real weight = weights[i];
         for (size_t l = 0; l < NPKSDI_T; l++)
-            norm[l] += xi[l] * xi[l];
+            norm[l] += x[l] * x[l];
         if (!(weight > 0))
             continue;
         if (scalar) {
             for (size_t l = 0; l < NPKSDI_T; l++) {
-                S[l] += weight * si[l];
-                WX[l] += weight * xi[l];
+                S[l] += weight * s[l];
+                X[l] += weight * x[l];
             }
             continue;
         }
-        npksd_real *column = S + k * NPKSDI_T, *both = P + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real ws = weight * si[l];
-            wx[l] = weight * xi[l];
-            column[l] = ws;
-            both[l] = ws + wx[l];
-            cross[l] += ws * wx[l];
-            spread[l] += wx[l] * wx[l];
+            npksd_real ws = weight * s[l], wx = weight * x[l];
+            S[l] = ws;
+            X[l] = wx;
+            cross[l] += ws * wx;
+            spread[l] += wx * wx;
             own[l] += ws * ws;
         }
-        if (!w->equal_)
-            NPKSD_MEMCPY(WX + k * NPKSDI_T, wx, sizeof wx);
-        k++;
+        S += NPKSDI_T;
+        X += w->equal_ ? 0 : NPKSDI_T;
     }
-    for (size_t l = 0; l < NPKSDI_T && scalar; l++) {
-        P[l] = S[l] + WX[l];
-        cross[l] = S[l] * WX[l];
-        spread[l] = WX[l] * WX[l];
-        own[l] = S[l] * S[l];
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        out_norm[l] = norm[l];
+        out_cross[l] = scalar ? S[l] * X[l] : cross[l];
+        out_spread[l] = scalar ? X[l] * X[l] : spread[l];
+        out_own[l] = scalar ? S[l] * S[l] : own[l];
     }
+    npksdi_mix_panel(t, w, panel);
 }
 
 /* Item of an evaluation: rows of one panel -> scaled panel, scores, columns. */
@@ -2461,7 +2578,34 @@ static void npksdi_distance_tile(const npksd_real *norm_a, const npksd_real *nor
                 npksdi_max(0, norm_a[a] + norm_b[l] - 2 * G[a * NPKSDI_T + l]);
 }
 
-/* G, A, C, D and r of rows group*4.. of panel p against panel q. */
+/* One Gaussian kernel: r, and u/k in A, of rows group*4.. of panel p against panel q. */
+static void npksdi_fused_tile(const npksd_tester *t, const npksdi_scratch *w, size_t p, size_t group,
+                              size_t q, npksd_real *NPKSDI_RESTRICT tile)
+{
+    size_t row = p * NPKSDI_T + group * NPKSDI_G, column = q * NPKSDI_T;
+    const npksd_real *norm = NPKSDI_IN(t, w, norm), *cross = NPKSDI_IN(t, w, cross);
+    const npksd_real *spread = NPKSDI_IN(t, w, spread);
+    npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
+    const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
+    const npksd_real *NPKSDI_RESTRICT D = w->equal_ ? G : tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    npksd_real inverse = w->fused_, square = inverse * inverse, norm_b[NPKSDI_T], own_b[NPKSDI_T];
+    npksd_real share = w->equal_ ? square * w->weight_sum_ / (npksd_real)t->m_ : square;
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        norm_b[l] = norm[column + l];
+        own_b[l] = inverse * (cross[column + l] + w->weight_sum_) - square * spread[column + l];
+    }
+    for (size_t a = 0; a < NPKSDI_G; a++) {
+        npksd_real norm_a = norm[row + a], own_a = inverse * cross[row + a] - square * spread[row + a];
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            size_t i = a * NPKSDI_T + l;
+            r[i] = npksdi_max(0, norm_a + norm_b[l] - 2 * G[i]);
+            A[i] = (A[i] + share * D[i]) + (own_a + own_b[l]);
+        }
+    }
+}
+
+/* G = x.x', r, and A, C, D (or, fused, u/k in A) of rows group*4.. of panel p against panel q. */
 static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, size_t p, size_t group,
                              size_t q, npksd_real *NPKSDI_RESTRICT tile)
 {
@@ -2474,16 +2618,22 @@ static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, siz
     npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
     npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
     size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T;
-    npksdi_product(G, NPKSDI_G, x + pa * m + row, 1, NPKSDI_T, x + qa * m, NPKSDI_T, m, 0);
-    npksdi_product(A, NPKSDI_G, S + pa * k + row, 1, NPKSDI_T, S + qa * k, NPKSDI_T, k, 0);
-    npksdi_product(C, NPKSDI_G, P + pa * k + row, 1, NPKSDI_T, P + qa * k, NPKSDI_T, k, 0);
+    npksdi_product(G, NPKSDI_T, NPKSDI_G, x + pa * m + row, 1, NPKSDI_T, x + qa * m, NPKSDI_T, m, 0);
+    npksdi_product(w->fused_ > 0 ? A : C, NPKSDI_T, NPKSDI_G, P + pa * k + row, 1, NPKSDI_T, P + qa * k,
+                   NPKSDI_T, k, 0);
+    if (!w->equal_) {
+        const npksd_real *wx = NPKSDI_IN(t, w, xt);
+        npksdi_product(D, NPKSDI_T, NPKSDI_G, wx + pa * k + row, 1, NPKSDI_T, wx + qa * k, NPKSDI_T, k, 0);
+    }
+    if (w->fused_ > 0) {
+        npksdi_fused_tile(t, w, p, group, q, tile);
+        return;
+    }
+    npksdi_product(A, NPKSDI_T, NPKSDI_G, S + pa * k + row, 1, NPKSDI_T, S + qa * k, NPKSDI_T, k, 0);
     if (w->equal_) {
         npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2 */
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             D[i] = share * G[i];
-    } else {
-        const npksd_real *wx = NPKSDI_IN(t, w, xt);
-        npksdi_product(D, NPKSDI_G, wx + pa * k + row, 1, NPKSDI_T, wx + qa * k, NPKSDI_T, k, 0);
     }
     npksdi_distance_tile(norm + pa + row, norm + qa, tile);
     for (size_t a = 0; a < NPKSDI_G; a++) {
@@ -2494,6 +2644,21 @@ static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, siz
             D[i] = spread_a + spread[qa + l] - 2 * D[i];
         }
     }
+}
+
+/* u of every pair of a tile at one bandwidth, whose kernel is in the tile. */
+static void npksdi_stein_tile(const npksd_tester *t, const npksdi_scratch *w, npksd_real inverse,
+                              const npksd_real *tile, npksd_real *u)
+{
+    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    const npksd_real *C = tile + NPKSDI_TILE_C * NPKSDI_TILE, *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        u[i] = w->fused_ > 0 ? k0[i] * A[i]
+                             : k0[i] * A[i] + inverse * k1[i] * (C[i] + w->weight_sum_) -
+                                   inverse * inverse * k2[i] * D[i];
 }
 
 /* 1 where row a of the group is real and b < a, else 0; NULL when that is everywhere. */
@@ -2583,6 +2748,13 @@ static void npksdi_add_pairs(const npksd_tester *t, npksdi_scratch *w, const npk
     const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
     const npksd_real *mask = npksdi_pair_mask(t, w, p, group, q);
     npksdi_pair_tile(t, w, p, group, q, tile);
+    if (w->fused_ > 0) {
+        npksdi_kernel_tile(t, kernels, 0, mask, tile);
+        npksdi_add_tile(sums + NPKSDI_SUM_A * NPKSDI_T, k0, A);
+        if (coordinates && kernels->base_ == 0)
+            npksdi_coordinate_tile(t, w, p, group, q, tile);
+        return;
+    }
     if (mask != NULL)
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             A[i] *= mask[i];
@@ -2617,7 +2789,7 @@ static void npksdi_add_cross(const npksd_tester *t, npksdi_scratch *w, const npk
     const npksd_real *weight = NPKSDI_MODEL(t, sub_weight) + panel * NPKSDI_T;
     const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
     size_t row = p * NPKSDI_T + group * NPKSDI_G, rows = npksdi_min_size(NPKSDI_G, t->n_ - row);
-    npksdi_product(tile + NPKSDI_TILE_G * NPKSDI_TILE, NPKSDI_G, x, 1, NPKSDI_T,
+    npksdi_product(tile + NPKSDI_TILE_G * NPKSDI_TILE, NPKSDI_T, NPKSDI_G, x, 1, NPKSDI_T,
                    NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * t->m_, NPKSDI_T, t->m_, 0);
     npksdi_distance_tile(NPKSDI_IN(t, w, norm) + row, NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T, tile);
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
@@ -2649,7 +2821,7 @@ static void npksdi_waves(const npksd_tester *t, const npksdi_kernels *kernels, c
     size_t square = NPKSDI_T * NPKSDI_T;
     npksd_real *NPKSDI_RESTRICT angle = waves + 2 * square * kernels->count_;
     const npksd_real *omega = NPKSDI_MODEL(t, frequencies) + panel * NPKSDI_T * t->m_;
-    npksdi_product(angle, NPKSDI_T, x, 1, NPKSDI_T, omega, NPKSDI_T, t->m_, 0);
+    npksdi_product(angle, NPKSDI_T, NPKSDI_T, x, 1, NPKSDI_T, omega, NPKSDI_T, t->m_, 0);
     for (size_t c = 0; c < kernels->count_; c++) {
         npksd_real *NPKSDI_RESTRICT cosine = waves + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
@@ -2685,8 +2857,8 @@ static void npksdi_add_waves(const npksd_tester *t, npksdi_scratch *w, const npk
     for (size_t c = 0; c < kernels->count_; c++) {
         npksd_real *sums = npksdi_wave_sums(t, w, c, panel);
         const npksd_real *cosine = waves + 2 * square * c, *sine = cosine + square;
-        npksdi_product(sums, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
-        npksdi_product(sums + columns * NPKSDI_T, columns, S, NPKSDI_T, 1, sine, NPKSDI_T, count, 1);
+        npksdi_product(sums, NPKSDI_T, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
+        npksdi_product(sums + columns * NPKSDI_T, NPKSDI_T, columns, S, NPKSDI_T, 1, sine, NPKSDI_T, count, 1);
         npksd_real *plain = sums + 2 * columns * NPKSDI_T;
         for (size_t a = 0; a < count; a++)
             for (size_t l = 0; l < NPKSDI_T; l++) {
@@ -2702,7 +2874,7 @@ static void npksdi_add_waves(const npksd_tester *t, npksdi_scratch *w, const npk
         for (size_t a = 0; a < count; a++)
             turned[a * padded + m] = 1;
         for (size_t j = 0; j < panels; j++)
-            npksdi_product(moment + j * columns * NPKSDI_T, columns, S, NPKSDI_T, 1,
+            npksdi_product(moment + j * columns * NPKSDI_T, NPKSDI_T, columns, S, NPKSDI_T, 1,
                            turned + j * NPKSDI_T, padded, count, 1);
     }
 }
@@ -3088,6 +3260,14 @@ static size_t npksdi_sums_reals(const npksd_tester *t, size_t columns)
     return (t->kernels_.count_ * NPKSDI_SUMS + 3) * NPKSDI_T;
 }
 
+/* One Gaussian kernel, and nothing but STEIN asked of it? */
+static int npksdi_fuses(const npksd_tester *t, const npksdi_kernels *kernels)
+{
+    return kernels->count_ == 1 && t->options_.kernel == NPKSD_KERNEL_GAUSS && t->options_.features == 0 &&
+           t->options_.calibration == NPKSD_CALIBRATE_MONTE_CARLO && t->n_ == t->size_ &&
+           (t->options_.components == NPKSD_COMPONENT_STEIN || kernels == &t->base_kernel_);
+}
+
 /* Forget the sums, start again with the first pair. */
 static void npksdi_rewind_pairs(const npksd_tester *t, npksdi_scratch *w)
 {
@@ -3113,6 +3293,7 @@ static void npksdi_begin_evaluation(const npksd_tester *t, npksdi_scratch *w)
     else
         NPKSD_MEMCPY(weights, NPKSDI_MODEL(t, weights), t->m_ * sizeof *weights);
     npksdi_count_columns(t, w);
+    w->fused_ = npksdi_fuses(t, &t->kernels_) ? t->kernels_.inverse_[0] : 0;
     w->next_panel_ = 0;
     npksdi_rewind_pairs(t, w);
 }
@@ -3172,26 +3353,20 @@ static npksd_status npksdi_evaluate_all(const npksd_tester *t, npksdi_scratch *w
 static void npksdi_influence(const npksd_tester *t, npksdi_scratch *w, npksd_real *out)
 {
     const npksdi_kernels *base = &t->base_kernel_;
-    npksd_real *r = NPKSDI_IN(t, w, values), *tile = NPKSDI_IN(t, w, tile);
-    npksd_real inverse = base->inverse_[0], n = (npksd_real)t->n_, W = w->weight_sum_;
-    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
-    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
-    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
-    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
-    const npksd_real *C = tile + NPKSDI_TILE_C * NPKSDI_TILE, *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    npksd_real *r = NPKSDI_IN(t, w, values), *tile = NPKSDI_IN(t, w, tile), u[NPKSDI_TILE];
+    npksd_real inverse = base->inverse_[0], n = (npksd_real)t->n_;
     for (size_t a = 0; a < t->panels_ * NPKSDI_T; a++)
-        r[a] = NPKSDI_IN(t, w, own)[a] + inverse * W;
+        r[a] = NPKSDI_IN(t, w, own)[a] + inverse * w->weight_sum_;
     for (size_t p = 0; p < t->panels_; p++)
         for (size_t group = 0; group < npksdi_groups(t, p); group++)
             for (size_t q = 0; q <= p; q++) {
                 const npksd_real *mask = npksdi_pair_mask(t, w, p, group, q);
                 npksdi_pair_tile(t, w, p, group, q, tile);
                 npksdi_kernel_tile(t, base, 0, mask, tile);
+                npksdi_stein_tile(t, w, inverse, tile, u);
                 for (size_t i = 0; i < NPKSDI_TILE; i++) {
-                    npksd_real u = k0[i] * A[i] + inverse * k1[i] * (C[i] + W) -
-                                   inverse * inverse * k2[i] * D[i];
-                    r[p * NPKSDI_T + group * NPKSDI_G + i / NPKSDI_T] += u;
-                    r[q * NPKSDI_T + i % NPKSDI_T] += u;
+                    r[p * NPKSDI_T + group * NPKSDI_G + i / NPKSDI_T] += u[i];
+                    r[q * NPKSDI_T + i % NPKSDI_T] += u[i];
                 }
             }
     for (size_t a = 0; a < t->n_; a++)
@@ -3235,7 +3410,8 @@ static void npksdi_wave_influence(const npksd_tester *t, npksdi_scratch *w, npks
 
 /* Rows to measure and room to do it in: pointers, made anew for each call. */
 typedef struct npksdi_measure {
-    const npksd_real *rows_, *centre_, *scale_; /* scale NULL: x = row * unit_ */
+    const npksd_real *rows_;
+    const npksdi_ruler *rulers_;                /* NULL: x = row * unit_ */
     const npksd_real *back_;                    /* NULL, or x is multiplied by it again */
     npksd_real unit_;
     size_t count_, m_;
@@ -3252,8 +3428,8 @@ static size_t npksdi_median_buffer(size_t count)
 NPKSDI_INLINE npksd_real npksdi_measure_value(const npksdi_measure *s, size_t row, size_t j)
 {
     npksd_real x = s->rows_[row * s->m_ + j];
-    if (s->scale_ != NULL)
-        x = npksdi_standard(x, s->centre_[j], s->scale_[j]);
+    if (s->rulers_ != NULL)
+        x = npksdi_standard(x, s->rulers_[j]);
     else
         x *= s->unit_;
     return s->back_ != NULL ? npksdi_clamp(x * s->back_[j], NPKSDI_UNSCALED_CLAMP) : x;
@@ -3821,6 +3997,7 @@ static void npksdi_plan_model(npksd_tester *t, npksdi_sizer *s)
     at->component_sd_ = npksdi_room(s, t->component_count_, real);
     at->centre_ = npksdi_room(s, m, real);
     at->scale_ = npksdi_room(s, m, real);
+    at->rulers_ = npksdi_room(s, m, sizeof(npksdi_ruler));
     at->box_low_ = npksdi_room(s, m, real);
     at->box_high_ = npksdi_room(s, m, real);
     at->weights_ = npksdi_room(s, m, real);
@@ -4152,6 +4329,7 @@ static void npksdi_scale_item(npksd_tester *t, size_t item, uint64_t *cost)
     } else if (item == m) {
         *cost = 1;
         npksdi_scale_constants(t, column);
+        npksdi_set_rulers(t);
         if (noisy > 0) { /* rows of the last data set that were not kept are still to be added */
             npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, 0));
             npksdi_add_noise(t, w, NPKSDI_IN(t, w, rows), t->set_rows_);
@@ -4250,8 +4428,7 @@ static npksdi_measure npksdi_kept_measure(const npksd_tester *t)
 {
     npksdi_measure s;
     s.rows_ = NPKSDI_MODEL(t, kept);
-    s.centre_ = NPKSDI_MODEL(t, centre);
-    s.scale_ = NPKSDI_MODEL(t, scale);
+    s.rulers_ = npksdi_rulers(t);
     s.back_ = NULL;
     s.unit_ = 1;
     s.count_ = t->kept_rows_;
@@ -4261,7 +4438,7 @@ static npksdi_measure npksdi_kept_measure(const npksd_tester *t)
     if (!t->options_.standardize) {
         npksd_real *back = NPKSDI_MODEL(t, column); /* constants keep their floor scale */
         for (size_t j = 0; j < t->m_; j++)
-            back[j] = npksdi_is_constant(t, j) ? 1 : s.scale_[j];
+            back[j] = npksdi_is_constant(t, j) ? 1 : NPKSDI_MODEL(t, scale)[j];
         s.back_ = back;
     }
     return s;
@@ -4360,7 +4537,7 @@ static void npksdi_subsample_tile(npksd_tester *t, size_t p, size_t group, size_
     const npksd_real *weight = NPKSDI_MODEL(t, sub_weight), *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
     size_t row = p * NPKSDI_T + group * NPKSDI_G, m = t->m_;
     npksd_real Q = (npksd_real)t->sub_rows_;
-    npksdi_product(tile, NPKSDI_G, x + p * NPKSDI_T * m + group * NPKSDI_G, 1, NPKSDI_T,
+    npksdi_product(tile, NPKSDI_T, NPKSDI_G, x + p * NPKSDI_T * m + group * NPKSDI_G, 1, NPKSDI_T,
                    x + q * NPKSDI_T * m, NPKSDI_T, m, 0);
     npksdi_distance_tile(norm + row, norm + q * NPKSDI_T, tile);
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
@@ -4697,6 +4874,9 @@ static npksd_real npksdi_outside(const npksd_tester *t, const npksd_real *rows, 
 /* The base bandwidth may not be among the scales: then the pairs are gone through once more. */
 static npksd_status npksdi_base_pass(const npksd_tester *t, npksdi_scratch *w)
 {
+    w->fused_ = npksdi_fuses(t, &t->base_kernel_) ? t->base_kernel_.inverse_[0] : 0;
+    for (size_t panel = 0; panel < t->panels_; panel++)
+        npksdi_mix_panel(t, w, panel);
     npksdi_rewind_pairs(t, w);
     return npksdi_evaluate_all(t, w, &t->base_kernel_, t->options_.diagnose);
 }
@@ -4796,14 +4976,9 @@ static void npksdi_report_coordinates(npksd_tester *t, const npksd_real *v, npks
 static void npksdi_wild_matrices(npksd_tester *t, npksdi_scratch *w)
 {
     size_t n = t->n_, triangle = n * (n + 1) / 2;
-    npksd_real *matrix = NPKSDI_MODEL(t, matrix), *tile = NPKSDI_IN(t, w, tile), W = w->weight_sum_;
+    npksd_real *matrix = NPKSDI_MODEL(t, matrix), *tile = NPKSDI_IN(t, w, tile), stein[NPKSDI_TILE];
     const npksd_real *own = NPKSDI_IN(t, w, own), *cross = NPKSDI_IN(t, w, cross);
-    int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
-    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
-    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
-    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
-    const npksd_real *A = tile + NPKSDI_TILE_A * NPKSDI_TILE, *C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
-    const npksd_real *D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    const npksd_real *A = tile + NPKSDI_TILE_A * NPKSDI_TILE, *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
     for (size_t p = 0; p < t->panels_; p++)
         for (size_t group = 0; group < npksdi_groups(t, p); group++)
             for (size_t q = 0; q <= p; q++) {
@@ -4811,17 +4986,18 @@ static void npksdi_wild_matrices(npksd_tester *t, npksdi_scratch *w)
                 for (size_t c = 0; c <= t->kernels_.count_; c++) {
                     int moment = c == t->kernels_.count_;
                     npksd_real inverse = moment ? 0 : t->kernels_.inverse_[c];
-                    if (!moment)
+                    if (!moment) {
                         npksdi_kernel_tile(t, &t->kernels_, c, NULL, tile);
+                        npksdi_stein_tile(t, w, inverse, tile, stein);
+                    }
                     for (size_t i = 0; i < NPKSDI_TILE; i++) {
                         size_t a = p * NPKSDI_T + group * NPKSDI_G + i / NPKSDI_T;
                         size_t b = q * NPKSDI_T + i % NPKSDI_T;
                         if (b > a || a >= n)
                             continue;
-                        npksd_real u = moment ? A[i] * (1 + G[i]) + cross[a] + cross[b] + W
-                                       : a == b ? own[a] + inverse * W
-                                                : k0[i] * A[i] + inverse * k1[i] * (C[i] + W) -
-                                                      inverse * inverse * k2[i] * D[i];
+                        npksd_real u = moment ? A[i] * (1 + G[i]) + cross[a] + cross[b] + w->weight_sum_
+                                       : a == b ? own[a] + inverse * w->weight_sum_
+                                                : stein[i];
                         matrix[c * triangle + a * (a + 1) / 2 + b] = u;
                     }
                 }
@@ -4864,6 +5040,7 @@ static void npksdi_wild_scale(npksd_tester *t, const npksd_real *rows)
     for (size_t j = 0; j < t->m_; j++)
         npksdi_scale_column(t, j, NPKSDI_MODEL(t, column));
     npksdi_scale_constants(t, NPKSDI_MODEL(t, column));
+    npksdi_set_rulers(t);
     t->flags_ = 0;
 }
 
@@ -4989,6 +5166,7 @@ static void npksdi_tester_begin(npksd_tester *t)
         t->units_total_ += npksdi_stage_units(t, stage);
     for (size_t j = 0; j < t->m_; j++)
         NPKSDI_MODEL(t, scale)[j] = 1; /* until the fit sample says better */
+    npksdi_set_rulers(t);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
@@ -5342,6 +5520,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     for (size_t f = 0; f < o.features; f++)
         npksdi_draw_frequency(t, w, f);
     npksdi_count_columns(t, w);
+    w->fused_ = npksdi_fuses(t, &t->kernels_) ? t->kernels_.inverse_[0] : 0;
     for (size_t panel = 0; panel < t->panels_; panel++)
         npksdi_statistic_panel(t, w, rows, scores, centre, panel);
     w->next_panel_ = t->panels_;
@@ -5508,7 +5687,7 @@ static void npksdi_scatter_rows(npksd_tester *t, npksdi_samples *s)
         values[NPKSDI_ROW_CROSS] = NPKSDI_IN(t, w, cross)[row];
         values[NPKSDI_ROW_BETWEEN] = 0;
         for (size_t q = 0; q < t->sub_panels_; q++) { /* rows are few; only its own row is used */
-            npksdi_product(tile, NPKSDI_G, NPKSDI_IN(t, w, x) + p * NPKSDI_T * m + first % NPKSDI_T, 1,
+            npksdi_product(tile, NPKSDI_T, NPKSDI_G, NPKSDI_IN(t, w, x) + p * NPKSDI_T * m + first % NPKSDI_T, 1,
                            NPKSDI_T, sub + q * NPKSDI_T * m, NPKSDI_T, m, 0);
             npksdi_distance_tile(NPKSDI_IN(t, w, norm) + first, NPKSDI_MODEL(t, sub_norm) + q * NPKSDI_T, tile);
             npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
@@ -6259,7 +6438,7 @@ static int npksdi_blob_sane(const npksd_tester *t)
     for (size_t i = 0; i < t->m_; i++) {
         uint32_t family = npksdi_ints(t, t->at_.family_of_)[i];
         npksd_real weight = NPKSDI_MODEL(t, weights)[i];
-        sane &= NPKSDI_MODEL(t, scale)[i] > 0 && weight >= 0 && weight <= 1;
+        sane &= NPKSDI_MODEL(t, scale)[i] >= NPKSDI_TINY && weight >= 0 && weight <= 1;
         sane &= family < t->family_count_ || family == (uint32_t)NPKSDI_CONSTANT;
         sane &= NPKSDI_MODEL(t, box_low)[i] <= NPKSDI_MODEL(t, box_high)[i];
         sane &= npksdi_abs(NPKSDI_MODEL(t, knot_low)[i]) <= NPKSDI_CLAMP;
@@ -6325,6 +6504,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
         return NPKSD_ERROR_FORMAT;
     }
     npksdi_set_bandwidth(t, t->bandwidth_);
+    npksdi_set_rulers(t);
     t->stage_ = NPKSDI_STAGE_DONE;
     t->memory_ = memory;
     t->memory_bytes_ = whole;
