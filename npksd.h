@@ -395,7 +395,8 @@ NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t units);
    call is one unit; the rest is cut into units of about equal cost. An error stays: create another tester. */
 
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
-/* Units done and in all. Either pointer may be NULL. */
+/* Units done and in all; done jumps ahead where a part of the fit took fewer than foreseen. Either pointer
+   may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed, npksd_result *result,
                                           npksd_diagnosis *diagnosis);
@@ -598,7 +599,15 @@ NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ?
 NPKSDI_INLINE npksd_real npksdi_abs(npksd_real a) { return a < 0 ? -a : a; }
 NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
-    return a > limit ? limit : (a < -limit ? -limit : a);
+    return npksdi_max(-limit, npksdi_min(limit, a));
+}
+/* One panel column kept within limits: two loops, as compilers make branches of two limits in one. */
+NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        v[l] = npksdi_min(high, v[l]);
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        v[l] = npksdi_max(low, v[l]);
 }
 NPKSDI_INLINE size_t npksdi_min_size(size_t a, size_t b) { return a < b ? a : b; }
 NPKSDI_INLINE size_t npksdi_max_size(size_t a, size_t b) { return a > b ? a : b; }
@@ -1215,7 +1224,28 @@ static void npksdi_sort(npksd_real *v, size_t count)
         waiting_count[top++] = small_first ? upper : lower;
         first += small_first ? 0 : lower;
         count = small_first ? lower : upper;
+        splits++;
     }
+}
+
+/* v[k] becomes what it would be in sorted order; nothing before it is larger, nothing behind it smaller. */
+static npksd_real npksdi_select(npksd_real *v, size_t count, size_t k)
+{
+    npksd_real *part = v;
+    size_t place = k;
+    for (int splits = 0; count > 16; splits++) {
+        if (splits == 64) {
+            npksdi_heap_sort(part, count);
+            return v[k];
+        }
+        size_t lower = npksdi_partition(part, count);
+        int above = place >= lower;
+        part += above ? lower : 0;
+        place -= above ? lower : 0;
+        count = above ? count - lower : lower;
+    }
+    npksdi_insertion_sort(part, count);
+    return v[k];
 }
 
 /* ======== >>layout: one block of memory, planned once ======== */
@@ -1246,7 +1276,7 @@ typedef struct npksdi_kernels {
 } npksdi_kernels;
 
 enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_MEDIAN_ROWS = 128,
-       NPKSDI_MEDIAN_PANELS = 5 };
+       NPKSDI_MEDIAN_PANELS = 5, NPKSDI_MEDIAN_TILE = 4 * NPKSDI_T };
 #define NPKSDI_CONSTANT (-1) /* family of a coordinate that never changes: s = -x */
 
 typedef struct npksdi_component {
@@ -1265,8 +1295,7 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
 #define NPKSDI_SORT_COST 450    /* a number of a column, sorted and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
-    size_t units_, unit_;
-    int over_; /* all items done, perhaps before the last unit */
+    size_t units_, unit_; /* foreseen, and done */
 } npksdi_job;
 
 /* A median in the making. The lower middle squared distance, of rank target_, is in [low_, high_]. */
@@ -1293,7 +1322,7 @@ typedef struct npksdi_map {
     /* the fit alone */
     size_t kept_, sums_, block_, summary_stats_, factor_, solution_, gradient_;
     size_t best_loss_, family_loss_, best_choice_, family_choice_, column_, tied_;
-    size_t sums_end_, median_panels_, median_buffer_, matrix_, signs_;
+    size_t median_panels_, fit_buffer_, matrix_, signs_;
     /* data sets */
     size_t scratch_;
 } npksdi_map;
@@ -1336,7 +1365,7 @@ struct npksd_tester {
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
     size_t family_count_, coordinate_sums_, shared_sums_, theta_stride_, centre_count_, features_max_;
     npksd_real ridge_[NPKSDI_RIDGES_MAX];
-    size_t ridge_count_, splits_;
+    size_t ridge_count_, splits_, buffer_reals_;
     int ridge_boost_;                /* tenfold ridge, so often, for the matrix in work */
     size_t columns_;                 /* most columns that s_ can have */
     size_t active_count_;            /* coordinates that are fitted */
@@ -1461,10 +1490,13 @@ static void npksdi_set_rulers(npksd_tester *t)
     for (size_t j = 0; j < t->m_; j++)
         npksdi_rulers(t)[j] = npksdi_ruler_of(NPKSDI_MODEL(t, centre)[j], NPKSDI_MODEL(t, scale)[j]);
 }
+NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, npksdi_ruler ruler)
+{
+    return (x * NPKSDI_C(0.5) - ruler.half_centre_) * ruler.power_ * ruler.factor_;
+}
 NPKSDI_INLINE npksd_real npksdi_standard(npksd_real x, npksdi_ruler ruler)
 {
-    npksd_real z = (x * NPKSDI_C(0.5) - ruler.half_centre_) * ruler.power_ * ruler.factor_;
-    return npksdi_clamp(z, NPKSDI_CLAMP);
+    return npksdi_clamp(npksdi_unclamped(x, ruler), NPKSDI_CLAMP);
 }
 
 /* Up to NPKSDI_T rows become one scaled panel, missing rows are 0.
@@ -1481,7 +1513,8 @@ static void npksdi_scale_panel(const npksd_tester *t, const npksd_real *rows, si
         for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
             z[l] = rows[(l < count ? l : 0) * m + j];
         for (size_t l = 0; l < NPKSDI_T; l++)
-            z[l] = npksdi_standard(z[l], ruler);
+            z[l] = npksdi_unclamped(z[l], ruler);
+        npksdi_limit(z, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
     }
@@ -1534,20 +1567,57 @@ static size_t npksdi_row_of_set(size_t n, size_t count, size_t j)
 
 /* ======== >>scale: centre, deviation and range of the fit sample ======== */
 
+static void npksdi_extremes(const npksd_real *values, size_t count, npksd_real *low, npksd_real *high)
+{
+    *low = *high = values[0];
+    for (size_t a = 1; a < count; a++) {
+        *low = npksdi_min(*low, values[a]);
+        *high = npksdi_max(*high, values[a]);
+    }
+}
+
+/* Slots of a table in which `count` values are looked up. */
+static size_t npksdi_slots(size_t count)
+{
+    size_t slots = 16;
+    while (slots < 2 * count)
+        slots *= 2;
+    return slots;
+}
+
+/* How many of the values are repetitions of another: each is looked up in a table of those before it. */
+static size_t npksdi_repeats(const npksd_real *values, size_t count, npksd_real *table)
+{
+    size_t slots = npksdi_slots(count), repeats = 0;
+    NPKSD_MEMSET(table, 255, slots * sizeof *table); /* no finite number: empty */
+    for (size_t a = 0; a < count; a++) {
+        npksdi_pun value, there;
+        value.value = values[a];
+        if (value.bits << 1 == 0)
+            value.bits = 0; /* -0 is 0 */
+        uint64_t mixed = (uint64_t)value.bits * UINT64_C(0x9E3779B97F4A7C15);
+        size_t slot = (size_t)(mixed >> 40) & (slots - 1);
+        for (;; slot = (slot + 1) & (slots - 1)) {
+            NPKSD_MEMCPY(&there, table + slot, sizeof there);
+            if (there.bits == value.bits || there.bits == (npksdi_bits)-1)
+                break;
+        }
+        repeats += there.bits == value.bits;
+        NPKSD_MEMCPY(table + slot, &value, sizeof value);
+    }
+    return repeats;
+}
+
 /* One column of the kept rows: the box, ties, and mean and standard deviation of (x - least) / range, so
-   that 1e300, 1e-300 and a small spread far from 0 are ordinary. `sorted` has room for the column. */
-static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
+   that 1e300, 1e-300 and a small spread far from 0 are ordinary. `column` has room for it. */
+static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *column)
 {
     const npksd_real *kept = NPKSDI_MODEL(t, kept);
-    size_t count = t->kept_rows_, repeats = 0;
+    size_t count = t->kept_rows_;
+    npksd_real low, high, mean = 0, square = 0;
     for (size_t a = 0; a < count; a++)
-        sorted[a] = kept[a * t->m_ + j];
-    npksdi_sort(sorted, count);
-    for (size_t a = 1; a < count; a++)
-        repeats += !(sorted[a] > sorted[a - 1]);
-    npksd_real low = sorted[0], high = sorted[count - 1];
-    npksd_real half = npksdi_max(high * NPKSDI_C(0.5) - low * NPKSDI_C(0.5), NPKSDI_TINY);
-    npksd_real mean = 0, square = 0;
+        column[a] = kept[a * t->m_ + j];
+    npksdi_extremes(column, count, &low, &high);
     NPKSDI_MODEL(t, box_low)[j] = low;
     NPKSDI_MODEL(t, box_high)[j] = high;
     if (!(high > low)) { /* constant: its scale waits for the others' */
@@ -1556,13 +1626,15 @@ static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *sorted)
         t->flags_ |= NPKSD_FLAG_CONSTANT_COORDINATE;
         return;
     }
+    size_t repeats = npksdi_repeats(column, count, NPKSDI_MODEL(t, fit_buffer));
+    npksd_real half = npksdi_max(high * NPKSDI_C(0.5) - low * NPKSDI_C(0.5), NPKSDI_TINY);
     for (size_t a = 0; a < count; a++) {
-        sorted[a] = (sorted[a] * NPKSDI_C(0.5) - low * NPKSDI_C(0.5)) / half;
-        mean += sorted[a];
+        column[a] = (column[a] * NPKSDI_C(0.5) - low * NPKSDI_C(0.5)) / half;
+        mean += column[a];
     }
     mean /= (npksd_real)count;
     for (size_t a = 0; a < count; a++)
-        square += (sorted[a] - mean) * (sorted[a] - mean);
+        square += (column[a] - mean) * (column[a] - mean);
     npksd_real sd = 2 * (half * NPKSD_SQRT(square / (npksd_real)count));
     NPKSDI_MODEL(t, centre)[j] = 2 * (low * NPKSDI_C(0.5) + half * mean);
     NPKSDI_MODEL(t, scale)[j] = npksdi_max(sd, NPKSDI_TINY);
@@ -1599,20 +1671,21 @@ static int npksdi_is_constant(const npksd_tester *t, size_t j)
 
 /* Ranges of z after noise, which POLY needs for its tails and SPLINE for its knots: between the 1 %
    and the 99 % point of the kept rows. */
-static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *sorted)
+static void npksdi_range_column(npksd_tester *t, size_t j, npksd_real *column)
 {
     const npksd_real *kept = NPKSDI_MODEL(t, kept);
     size_t count = t->kept_rows_, cut = count / 100;
     for (size_t a = 0; a < count; a++)
-        sorted[a] = npksdi_standard(kept[a * t->m_ + j], npksdi_rulers(t)[j]);
-    npksdi_sort(sorted, count);
-    NPKSDI_MODEL(t, x_low)[j] = sorted[0];
-    NPKSDI_MODEL(t, x_high)[j] = sorted[count - 1];
-    npksd_real low = sorted[cut], high = sorted[count - 1 - cut];
+        column[a] = npksdi_standard(kept[a * t->m_ + j], npksdi_rulers(t)[j]);
+    npksd_real least, most;
+    npksdi_extremes(column, count, &least, &most);
+    npksd_real low = npksdi_select(column, count, cut), high = npksdi_select(column, count, count - 1 - cut);
     if (!(high > low)) {
-        low = sorted[0];
-        high = sorted[count - 1];
+        low = least;
+        high = most;
     }
+    NPKSDI_MODEL(t, x_low)[j] = least;
+    NPKSDI_MODEL(t, x_high)[j] = most;
     NPKSDI_MODEL(t, knot_low)[j] = low;
     NPKSDI_MODEL(t, knot_inverse)[j] = 1 / npksdi_max(high - low, NPKSDI_KNOTS_LEAST);
 }
@@ -1676,8 +1749,8 @@ static void npksdi_standard_summary(const npksd_tester *t, npksdi_scratch *w, co
         npksd_real inverse = NPKSDI_MODEL(t, summary_inverse)[i * t->d_ + k];
         npksd_real *one = out + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++)
-            one[l] = npksdi_clamp(2 * ((one[l] * NPKSDI_C(0.5) - centre * NPKSDI_C(0.5)) * inverse),
-                                  NPKSDI_CLAMP);
+            one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - centre * NPKSDI_C(0.5)) * inverse);
+        npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
 }
 
@@ -1723,10 +1796,11 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
 {
     npksd_real inside[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        inside[l] = npksdi_max(low, npksdi_min(high, x[l]));
+        inside[l] = x[l];
         h[l] = 1;
         slope[l] = 0;
     }
+    npksdi_limit(inside, low, high);
     npksd_real root = 0; /* sqrt(k) */
     for (size_t k = 0; k < degree; k++) {
         npksd_real next = NPKSD_SQRT((npksd_real)(k + 1));
@@ -1767,44 +1841,52 @@ static void npksdi_t_basis(const npksd_tester *t, size_t i, const npksd_real *tt
                            (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
 }
 
-/* Where x falls among the knots: cell and position v in it. Outside, the cell at the end. */
-NPKSDI_INLINE size_t npksdi_cell(npksd_real u, size_t cells, npksd_real *v)
+/* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the position,
+   (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as straight lines.
+   value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
+static void npksdi_spline_basis(const npksd_real *x, npksd_real low, npksd_real inverse, size_t cells, int *cell,
+                                npksd_real *NPKSDI_RESTRICT value, npksd_real *NPKSDI_RESTRICT slope)
 {
-    npksd_real inside = npksdi_max(0, npksdi_min((npksd_real)cells, u));
-    size_t cell = npksdi_min_size((size_t)(int)inside, cells - 1);
-    *v = inside - (npksd_real)cell;
-    return cell;
+    npksd_real most = (npksd_real)cells, rate = inverse * most, sixth = 1 / NPKSDI_C(6);
+    npksd_real inside[NPKSDI_T], place[NPKSDI_T], beyond[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        inside[l] = (x[l] - low) * rate;
+    npksdi_limit(inside, 0, most);
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        beyond[l] = (x[l] - low) * rate - inside[l];
+        place[l] = npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* the right end is in the last cell */
+    }
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        cell[l] = (int)place[l];
+    for (size_t l = 0; l < NPKSDI_T; l++) {
+        npksd_real v = inside[l] - (npksd_real)cell[l], w = 1 - v;
+        npksd_real s0 = NPKSDI_C(-0.5) * w * w, s1 = (NPKSDI_C(1.5) * v - 2) * v;
+        npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
+        value[l] = w * w * w * sixth + s0 * beyond[l];
+        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond[l];
+        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond[l];
+        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond[l];
+        slope[l] = s0 * rate;
+        slope[NPKSDI_T + l] = s1 * rate;
+        slope[2 * NPKSDI_T + l] = s2 * rate;
+        slope[3 * NPKSDI_T + l] = s3 * rate;
+    }
 }
 
-/* The spline features: B_k(x) times each polynomial in t; K-3 cells, four of the B_k are not 0:
-   (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Linear outside the knots. */
+/* The spline features as they stand, without t: mostly 0. */
 static void npksdi_spline_features(const npksd_real *x, npksd_real low, npksd_real inverse, size_t basis,
-                                   const npksd_real *t_basis, size_t t_terms, npksd_real *phi,
-                                   npksd_real *slope)
+                                   npksd_real *phi, npksd_real *slope)
 {
-    size_t cells = basis - 3;
-    npksd_real rate = inverse * (npksd_real)cells, sixth = 1 / NPKSDI_C(6);
-    NPKSD_MEMSET(phi, 0, basis * t_terms * NPKSDI_T * sizeof *phi);
-    NPKSD_MEMSET(slope, 0, basis * t_terms * NPKSDI_T * sizeof *slope);
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real u = (x[l] - low) * rate, v, value[4], step[4];
-        size_t cell = npksdi_cell(u, cells, &v);
-        npksd_real w = 1 - v, beyond = u - (npksd_real)cell - v;
-        value[0] = w * w * w * sixth;
-        value[1] = ((3 * v - 6) * v * v + 4) * sixth;
-        value[2] = (((3 - 3 * v) * v + 3) * v + 1) * sixth;
-        value[3] = v * v * v * sixth;
-        step[0] = NPKSDI_C(-0.5) * w * w;
-        step[1] = (NPKSDI_C(1.5) * v - 2) * v;
-        step[2] = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5);
-        step[3] = NPKSDI_C(0.5) * v * v;
-        for (size_t k = 0; k < 4; k++)
-            for (size_t r = 0; r < t_terms; r++) {
-                size_t at = ((cell + k) * t_terms + r) * NPKSDI_T + l;
-                phi[at] = (value[k] + step[k] * beyond) * t_basis[r * NPKSDI_T + l];
-                slope[at] = step[k] * rate * t_basis[r * NPKSDI_T + l];
-            }
-    }
+    npksd_real values[4 * NPKSDI_T], slopes[4 * NPKSDI_T];
+    int cell[NPKSDI_T];
+    NPKSD_MEMSET(phi, 0, basis * NPKSDI_T * sizeof *phi);
+    NPKSD_MEMSET(slope, 0, basis * NPKSDI_T * sizeof *slope);
+    npksdi_spline_basis(x, low, inverse, basis - 3, cell, values, slopes);
+    for (size_t k = 0; k < 4; k++)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            phi[((size_t)cell[l] + k) * NPKSDI_T + l] = values[k * NPKSDI_T + l];
+            slope[((size_t)cell[l] + k) * NPKSDI_T + l] = slopes[k * NPKSDI_T + l];
+        }
 }
 
 /* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c; terms = 1 + d rows of `point`. */
@@ -1832,7 +1914,8 @@ static npksd_real npksdi_bump_rate(const npksd_tester *t)
 }
 
 /* phi(x, t) and d phi / dx with t held fixed, p x NPKSDI_T each, for the families with features of
-   their own for every coordinate. work: room for 46 + 36 panels. */
+   their own for every coordinate (not for splines times polynomials in t: those are sparse). work: room
+   for 46 + 36 panels. */
 static void npksdi_features(const npksd_tester *t, const npksdi_family *f, size_t i, const npksd_real *x,
                             const npksd_real *tt, npksd_real *phi, npksd_real *slope, npksd_real *work)
 {
@@ -1853,10 +1936,9 @@ static void npksdi_features(const npksd_tester *t, const npksdi_family *f, size_
                         slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * tb;
                     }
     } else if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
-        npksdi_t_basis(t, i, tt, additive ? 0 : f->degree_, t_basis, work);
         npksdi_spline_features(x, NPKSDI_MODEL(t, knot_low)[i], NPKSDI_MODEL(t, knot_inverse)[i],
-                               f->basis_, t_basis, f->t_terms_, phi, slope);
-        at = f->basis_ * f->t_terms_;
+                               f->basis_, phi, slope);
+        at = f->basis_;
     } else {
         for (size_t l = 0; l < NPKSDI_T; l++) {
             phi[l] = 1;
@@ -1902,7 +1984,7 @@ static void npksdi_shared_bumps(const npksd_tester *t, npksd_real *ones_and_z, s
 }
 
 /* The fitted spline, cell by cell, as cubics in v for each polynomial in t; the first and the last
-   entry are the straight tails. u = (x - low) * rate picks the entry. */
+   entry are the straight tails. u = (x - low) * rate + 1 picks the entry, v is what is left of u. */
 static void npksdi_spline_table(const npksdi_family *f, const npksd_real *theta, npksd_real *table)
 {
     size_t cells = f->basis_ - 3, terms = f->t_terms_;
@@ -1920,7 +2002,7 @@ static void npksdi_spline_table(const npksdi_family *f, const npksd_real *theta,
     for (size_t r = 0; r < terms; r++) {
         const npksd_real *first = table + (terms + r) * 4, *last = table + (cells * terms + r) * 4;
         npksd_real *left = table + r * 4, *right = table + ((cells + 1) * terms + r) * 4;
-        left[0] = first[0];
+        left[0] = first[0] - first[1];
         left[1] = first[1];
         right[0] = last[0] + last[1] + last[2] + last[3];
         right[1] = last[1] + 2 * last[2] + 3 * last[3];
@@ -1959,17 +2041,19 @@ static void npksdi_score_spline(const npksd_tester *t, const npksdi_family *f, s
     const npksd_real *table = NPKSDI_MODEL(t, theta) + i * t->theta_stride_, *t_powers = tt;
     size_t cells = f->basis_ - 3, terms = f->t_terms_, d = t->d_;
     npksd_real low = NPKSDI_MODEL(t, knot_low)[i], most = (npksd_real)cells;
-    npksd_real rate = NPKSDI_MODEL(t, knot_inverse)[i] * most, v[NPKSDI_T];
+    npksd_real rate = NPKSDI_MODEL(t, knot_inverse)[i] * most, v[NPKSDI_T], place[NPKSDI_T];
     int entry[NPKSDI_T];
     if (terms > 1 && f->degree_ > 1) { /* of degree 1: t itself */
         npksdi_t_basis(t, i, tt, f->degree_, work + 36 * NPKSDI_T, work);
         t_powers = work + 37 * NPKSDI_T;
     }
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real u = (x[l] - low) * rate;
-        entry[l] = (int)(npksdi_max(-1, npksdi_min(most, u)) + 1);
-        v[l] = u - npksdi_max(0, (npksd_real)(entry[l] - 1));
-    }
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        v[l] = place[l] = (x[l] - low) * rate + 1;
+    npksdi_limit(place, 0, most + 1);
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        entry[l] = (int)place[l];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        v[l] -= (npksd_real)entry[l];
     if (terms == 1)
         npksdi_spline_lanes(table, 1, entry, v, NULL, s);
     else if (terms == 2)
@@ -2063,28 +2147,62 @@ static npksd_status npksdi_score_panel(const npksd_tester *t, npksdi_scratch *w,
 }
 
 /* ---- sums for the fit: A = sum phi phi', c = sum dphi/dx ----
-   A is kept in panels of columns, lower triangle: element (a, b) at [(b / T) p T + a T + b % T]. */
+   A is row-major, rows padded to whole panels, and right in its lower triangle. */
 
 static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned, size_t padded,
                                size_t panel)
 {
     size_t first = panel * NPKSDI_T;
-    npksdi_product(A + panel * p * NPKSDI_T + first * NPKSDI_T, NPKSDI_T, p - first, turned + first, 1, padded,
-                   turned + first, padded, NPKSDI_T, 1);
+    npksdi_product(A + first * padded + first, padded, p - first, turned + first, 1, padded, turned + first,
+                   padded, NPKSDI_T, 1);
 }
 
 /* p x NPKSDI_T becomes NPKSDI_T x padded, with 0 for rows that are not there. */
 static void npksdi_turn(const npksd_real *phi, size_t p, size_t padded, size_t count, npksd_real *turned)
 {
-    NPKSD_MEMSET(turned, 0, NPKSDI_T * padded * sizeof *turned);
-    for (size_t l = 0; l < count; l++)
-        for (size_t k = 0; k < p; k++)
-            turned[l * padded + k] = phi[k * NPKSDI_T + l];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        for (size_t k = 0; k < padded; k++)
+            turned[l * padded + k] = k < p && l < count ? phi[k * NPKSDI_T + l] : 0;
 }
 
 NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, size_t b)
 {
-    return A[(b / NPKSDI_T) * p * NPKSDI_T + a * NPKSDI_T + b % NPKSDI_T];
+    return A[a * npksdi_ceil_div(p, NPKSDI_T) * NPKSDI_T + b];
+}
+
+/* One row of splines times polynomials in t: 4 terms neighbours of phi are not 0, a block of A and c. */
+NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A, npksd_real *NPKSDI_RESTRICT c,
+                                         size_t padded, const npksd_real *value, const npksd_real *slope,
+                                         const npksd_real *t_basis, size_t terms)
+{
+    npksd_real phi[4 * 10]; /* as many terms as degree 3 in two variables has */
+    for (size_t k = 0; k < 4; k++)
+        for (size_t r = 0; r < terms; r++) {
+            phi[k * terms + r] = value[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
+            c[k * terms + r] += slope[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
+        }
+    for (size_t a = 0; a < 4 * terms; a++)
+        for (size_t b = 0; b < 4 * terms; b++)
+            A[a * padded + b] += phi[a] * phi[b];
+}
+
+static void npksdi_add_splines(const npksd_tester *t, const npksdi_family *f, size_t i, const npksd_real *x,
+                               const npksd_real *tt, size_t count, npksd_real *work, npksd_real *A, npksd_real *c)
+{
+    npksd_real values[4 * NPKSDI_T], slopes[4 * NPKSDI_T], *t_basis = work + 36 * NPKSDI_T;
+    size_t terms = f->t_terms_, padded = f->panels_ * NPKSDI_T;
+    int cell[NPKSDI_T];
+    npksdi_t_basis(t, i, tt, f->degree_, t_basis, work);
+    npksdi_spline_basis(x, NPKSDI_MODEL(t, knot_low)[i], NPKSDI_MODEL(t, knot_inverse)[i], f->basis_ - 3, cell,
+                        values, slopes);
+    for (size_t l = 0; l < count; l++) {
+        size_t first = (size_t)cell[l] * terms;
+        npksd_real *block = A + first * padded + first;
+        if (terms == 2)
+            npksdi_add_spline_row(block, c + first, padded, values + l, slopes + l, t_basis + l, 2);
+        else
+            npksdi_add_spline_row(block, c + first, padded, values + l, slopes + l, t_basis + l, terms);
+    }
 }
 
 static size_t npksdi_sums_size(const npksdi_family *f)
@@ -2126,14 +2244,20 @@ static void npksdi_add_block_item(npksd_tester *t, npksdi_scratch *w, size_t ite
             if (!have_t)
                 npksdi_standard_summary(t, w, z, rows, t->block_rows_, i, tt);
             have_t = 1;
+            npksd_real *A = npksdi_sums(t, f, item, split), *c = A + padded * f->features_;
+            if (f->kind_ == NPKSD_ESTIMATOR_SPLINE && t->d_ <= 2) {
+                npksdi_add_splines(t, f, i, z + i * NPKSDI_T, tt, t->block_rows_, NPKSDI_IN(t, w, work), A, c);
+                continue;
+            }
             npksdi_features(t, f, i, z + i * NPKSDI_T, tt, phi, slope, NPKSDI_IN(t, w, work));
             npksdi_turn(phi, f->features_, padded, t->block_rows_, turned);
-            npksd_real *A = npksdi_sums(t, f, item, split), *c = A + padded * f->features_;
             for (size_t panel = 0; panel < f->panels_; panel++)
                 npksdi_add_moments(A, f->features_, turned, padded, panel);
-            for (size_t a = 0; a < f->features_; a++)
-                for (size_t l = 0; l < t->block_rows_; l++)
-                    c[a] += slope[a * NPKSDI_T + l];
+            for (size_t a = 0; a < f->features_; a++) {
+                for (size_t l = t->block_rows_; l < NPKSDI_T; l++)
+                    slope[a * NPKSDI_T + l] = 0;
+                c[a] += npksdi_lane_sum(slope + a * NPKSDI_T);
+            }
         }
         return;
     }
@@ -3411,18 +3535,21 @@ static void npksdi_wave_influence(const npksd_tester *t, npksdi_scratch *w, npks
 /* Rows to measure and room to do it in: pointers, made anew for each call. */
 typedef struct npksdi_measure {
     const npksd_real *rows_;
-    const npksdi_ruler *rulers_;                /* NULL: x = row * unit_ */
-    const npksd_real *back_;                    /* NULL, or x is multiplied by it again */
+    const npksdi_ruler *rulers_; /* NULL: x = row * unit_ */
+    const npksd_real *back_;     /* NULL, or x is multiplied by it again */
     npksd_real unit_;
     size_t count_, m_;
     npksd_real *panels_; /* NPKSDI_MEDIAN_PANELS */
-    npksd_real *buffer_; /* npksdi_median_buffer(count) */
+    npksd_real *buffer_;
+    size_t capacity_; /* of the buffer, at least npksdi_median_buffer(count) */
 } npksdi_measure;
 
+/* Room for a sample of the distances, for all of few rows, and for the table of npksdi_repeats. */
 static size_t npksdi_median_buffer(size_t count)
 {
     size_t rows = npksdi_min_size(count, NPKSDI_MEDIAN_ROWS);
-    return rows * (rows - (rows > 0)) / 2 + 1;
+    size_t pairs = rows * (rows - (rows > 0)) / 2 + NPKSDI_MEDIAN_TILE;
+    return npksdi_max_size(pairs, npksdi_slots(npksdi_min_size(count, 1000)));
 }
 
 NPKSDI_INLINE npksd_real npksdi_measure_value(const npksdi_measure *s, size_t row, size_t j)
@@ -3443,72 +3570,103 @@ static void npksdi_measure_panel(const npksdi_measure *s, size_t panel, npksd_re
             out[j * NPKSDI_T + l] = first + l < s->count_ ? npksdi_measure_value(s, first + l, j) : 0;
 }
 
-/* Squared distances by differences, so that equal rows have distance 0 exactly. */
-static void npksdi_measure_row(const npksd_real *a, const npksd_real *NPKSDI_RESTRICT b, size_t m,
-                               npksd_real *NPKSDI_RESTRICT out)
+/* Squared distances of four rows of a panel to a panel, by differences, so that equal rows have distance 0
+   exactly. */
+static void npksdi_measure_tile(const npksd_real *NPKSDI_RESTRICT a, const npksd_real *NPKSDI_RESTRICT b,
+                                size_t m, npksd_real *NPKSDI_RESTRICT out)
 {
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        out[l] = 0;
-    size_t j = 0;
-    for (; j + 2 <= m; j += 2) {
-        npksd_real a0 = a[j * NPKSDI_T], a1 = a[(j + 1) * NPKSDI_T];
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real e0 = b[j * NPKSDI_T + l] - a0, e1 = b[(j + 1) * NPKSDI_T + l] - a1;
-            out[l] += e0 * e0 + e1 * e1;
+    for (size_t i = 0; i < NPKSDI_MEDIAN_TILE; i++)
+        out[i] = 0;
+    for (size_t row = 0; row < 4; row += 2, a += 2, out += 2 * NPKSDI_T) {
+        size_t j = 0;
+        for (; j + 2 <= m; j += 2) {
+            const npksd_real *p = a + j * NPKSDI_T, *q = b + j * NPKSDI_T;
+            npksd_real p0 = p[0], q0 = p[1], p1 = p[NPKSDI_T], q1 = p[NPKSDI_T + 1];
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                npksd_real b0 = q[l], b1 = q[NPKSDI_T + l];
+                out[l] = (out[l] + (b0 - p0) * (b0 - p0)) + (b1 - p1) * (b1 - p1);
+                out[NPKSDI_T + l] = (out[NPKSDI_T + l] + (b0 - q0) * (b0 - q0)) + (b1 - q1) * (b1 - q1);
+            }
         }
+        for (; j < m; j++)
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                npksd_real e = b[j * NPKSDI_T + l] - a[j * NPKSDI_T], f = b[j * NPKSDI_T + l] - a[j * NPKSDI_T + 1];
+                out[l] += e * e;
+                out[NPKSDI_T + l] += f * f;
+            }
     }
-    if (j < m)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real e0 = b[j * NPKSDI_T + l] - a[j * NPKSDI_T];
-            out[l] += e0 * e0;
-        }
 }
 
-static void npksdi_median_begin(npksdi_median *state, size_t count)
+static void npksdi_median_begin(npksdi_median *state, const npksdi_measure *s)
 {
     NPKSD_MEMSET(state, 0, sizeof *state);
-    state->pairs_ = (uint64_t)count * (count - 1) / 2;
+    state->pairs_ = (uint64_t)s->count_ * (s->count_ - 1) / 2;
     state->target_ = state->pairs_ > 0 ? (state->pairs_ - 1) / 2 : 0;
-    state->high_ = NPKSDI_HUGE;
+    state->high_ = state->least_ = state->above_ = NPKSDI_HUGE;
     state->stride_ = 1;
-    state->above_ = NPKSDI_HUGE;
-    state->pass_ = state->pairs_ > 0 ? NPKSDI_PASS_SAMPLE : NPKSDI_PASS_DONE;
+    state->pass_ = state->pairs_ == 0 ? NPKSDI_PASS_DONE
+                   : state->pairs_ + NPKSDI_MEDIAN_TILE <= s->capacity_ ? NPKSDI_PASS_NARROW /* all at once */
+                                                                       : NPKSDI_PASS_SAMPLE;
 }
 
-/* Pass 0: all pairs among evenly spaced rows, for a first bracket. One row with those before it. */
-static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, size_t row)
+/* A first bracket from a sample that uses all rows alike, which makes it more exact than its size tells:
+   the rows of panel p with the rows in the same lanes of eight panels further on. */
+enum { NPKSDI_SAMPLE_PANELS = NPKSDI_MEDIAN_ROWS / 2 - 1, NPKSDI_SAMPLE_SHIFTS = 8 };
+
+static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, size_t item)
 {
-    size_t rows = npksdi_min_size(s->count_, NPKSDI_MEDIAN_ROWS);
-    size_t b = npksdi_row_of_set(s->count_, rows, row);
-    for (size_t k = 0; k < row; k++) {
-        size_t a = npksdi_row_of_set(s->count_, rows, k);
-        npksd_real sum = 0;
-        for (size_t j = 0; j < s->m_; j++) {
-            npksd_real e = npksdi_measure_value(s, a, j) - npksdi_measure_value(s, b, j);
-            sum += e * e;
-        }
-        s->buffer_[state->taken_++] = sum;
+    size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), size = s->m_ * NPKSDI_T;
+    size_t used = npksdi_min_size(panels, NPKSDI_SAMPLE_PANELS), p = npksdi_row_of_set(panels, used, item);
+    npksd_real *ours = s->panels_, *theirs = s->panels_ + size, sums[NPKSDI_T];
+    npksdi_measure_panel(s, p, ours);
+    for (size_t k = 0; k < NPKSDI_SAMPLE_SHIFTS; k++) {
+        size_t q = (p + 1 + k * (panels / 2) / NPKSDI_SAMPLE_SHIFTS) % panels;
+        npksdi_measure_panel(s, q, theirs);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            sums[l] = 0;
+        for (size_t j = 0; j < size; j += NPKSDI_T)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                sums[l] += (ours[j + l] - theirs[j + l]) * (ours[j + l] - theirs[j + l]);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            if (npksdi_max_size(p, q) * NPKSDI_T + l < s->count_)
+                s->buffer_[state->taken_++] = sums[l];
     }
 }
 
-static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, const npksd_real *values,
-                               size_t count)
+/* Look at some distances; those of pairs that are not there are beyond NPKSDI_HUGE. */
+static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, const npksd_real *values)
 {
-    size_t capacity = npksdi_median_buffer(s->count_);
-    for (size_t k = 0; k < count; k++) {
+    npksd_real low = state->low_, high = state->high_;
+    size_t below = 0, taken = state->taken_;
+    if (state->pass_ == NPKSDI_PASS_NARROW && state->stride_ == 1 &&
+        taken + NPKSDI_MEDIAN_TILE <= s->capacity_) { /* the usual case has no branch */
+        for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++)
+            below += values[k] < low;
+        for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++) {
+            s->buffer_[taken] = values[k];
+            taken += (size_t)((values[k] >= low) & (values[k] <= high));
+        }
+        state->below_ += below;
+        state->inside_ += taken - state->taken_;
+        state->taken_ = taken;
+        return;
+    }
+    for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++) {
         npksd_real v = values[k];
+        if (!(v <= NPKSDI_HUGE))
+            continue;
         if (state->pass_ == NPKSDI_PASS_MEAN) {
             state->partial_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
         } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
             state->below_ += v <= state->value_;
             if (v > state->value_)
                 state->above_ = npksdi_min(state->above_, v);
-        } else if (v < state->low_) {
+        } else if (v < low) {
             state->below_++;
-        } else if (v <= state->high_) {
+        } else if (v <= high) {
             state->least_ = npksdi_min(state->least_, v);
             state->most_ = npksdi_max(state->most_, v);
-            if (state->inside_++ % state->stride_ == 0 && state->taken_ < capacity)
+            if (state->inside_++ % state->stride_ == 0 && state->taken_ < s->capacity_)
                 s->buffer_[state->taken_++] = v;
         }
     }
@@ -3520,14 +3678,18 @@ static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, si
 {
     size_t panel = s->m_ * NPKSDI_T, all = npksdi_ceil_div(s->count_, NPKSDI_T);
     size_t end = npksdi_min_size(p + NPKSDI_MEDIAN_PANELS - 1, all);
-    npksd_real *theirs = s->panels_ + (NPKSDI_MEDIAN_PANELS - 1) * panel, out[NPKSDI_T];
+    npksd_real *theirs = s->panels_ + (NPKSDI_MEDIAN_PANELS - 1) * panel, out[NPKSDI_MEDIAN_TILE];
     for (size_t k = p; k < end && q == 0; k++)
         npksdi_measure_panel(s, k, s->panels_ + (k - p) * panel);
     npksdi_measure_panel(s, q, theirs);
     for (size_t k = npksdi_max_size(p, q); k < end; k++)
-        for (size_t l = 0; l < NPKSDI_T && k * NPKSDI_T + l < s->count_; l++) {
-            npksdi_measure_row(s->panels_ + (k - p) * panel + l, theirs, s->m_, out);
-            npksdi_median_look(state, s, out, k == q ? l : NPKSDI_T);
+        for (size_t l = 0; l < NPKSDI_T && k * NPKSDI_T + l < s->count_; l += 4) {
+            npksdi_measure_tile(s->panels_ + (k - p) * panel + l, theirs, s->m_, out);
+            for (size_t i = 0; i < NPKSDI_MEDIAN_TILE && (k == q || k + 1 == all); i++)
+                if ((k == q && i % NPKSDI_T >= l + i / NPKSDI_T) ||
+                    k * NPKSDI_T + l + i / NPKSDI_T >= s->count_)
+                    out[i] = 2 * NPKSDI_HUGE;
+            npksdi_median_look(state, s, out);
         }
     state->mean_ += state->partial_; /* a sum of sums: float would lose digits otherwise */
     state->partial_ = 0;
@@ -3539,15 +3701,29 @@ static void npksdi_median_finish(npksdi_median *state, npksd_real lower, npksd_r
     state->pass_ = state->result_ > 0 ? NPKSDI_PASS_DONE : NPKSDI_PASS_MEAN;
 }
 
-/* A new bracket around the wanted place among the sorted sample. */
+/* Everything inside is in the buffer: the value of that rank, and, if need be, the next one. */
+static void npksdi_median_pick(npksdi_median *state, const npksdi_measure *s, uint64_t rank, int two)
+{
+    npksd_real lower = npksdi_select(s->buffer_, state->taken_, (size_t)rank), upper = NPKSDI_HUGE;
+    for (size_t k = (size_t)rank + 1; k < state->taken_ && two; k++)
+        upper = npksdi_min(upper, s->buffer_[k]);
+    npksdi_median_finish(state, lower, two ? upper : lower);
+}
+
+/* A new bracket around the wanted place in the sample: 3 standard errors of independent pairs, and more if
+   only some rows were used. */
 static void npksdi_median_narrow(npksdi_median *state, const npksdi_measure *s, size_t place,
                                  uint64_t inside)
 {
-    size_t taken = state->taken_, capacity = npksdi_median_buffer(s->count_);
-    size_t margin = (size_t)(3 * NPKSD_SQRT((npksd_real)taken)) + 2;
-    npksd_real low = place > margin ? s->buffer_[place - margin] : state->low_;
-    npksd_real high = place + margin < taken ? s->buffer_[place + margin] : state->high_;
-    uint64_t expected = inside / taken * (2 * margin + 1) * 5 / 4 + 1;
+    size_t taken = state->taken_;
+    npksd_real errors = s->count_ <= NPKSDI_SAMPLE_PANELS * NPKSDI_T ? NPKSDI_C(1.5) : 4;
+    size_t margin = (size_t)(errors * NPKSD_SQRT((npksd_real)taken)) + 2;
+    npksd_real low = state->low_, high = state->high_;
+    if (place > margin)
+        low = npksdi_select(s->buffer_, taken, place - margin);
+    if (place + margin < taken)
+        high = npksdi_select(s->buffer_, taken, place + margin);
+    uint64_t expected = inside / taken * (2 * margin + 1) * 9 / 8 + NPKSDI_MEDIAN_TILE;
     if (!(low > state->low_) && !(high < state->high_)) { /* many equal values: halve instead */
         npksd_real middle = low + NPKSDI_C(0.5) * (high - low);
         high = middle > low && middle < high ? middle : low;
@@ -3555,7 +3731,7 @@ static void npksdi_median_narrow(npksdi_median *state, const npksdi_measure *s, 
     }
     state->low_ = low;
     state->high_ = high;
-    state->stride_ = expected / capacity + 1;
+    state->stride_ = expected / s->capacity_ + 1;
 }
 
 /* The end of a pass: done, or what the next one looks for. */
@@ -3563,7 +3739,7 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
 {
     uint64_t target = state->target_, upper = state->pairs_ / 2, below = state->below_;
     uint64_t inside = state->inside_;
-    size_t capacity = npksdi_median_buffer(s->count_);
+    int complete = inside == state->taken_; /* all that is inside is in the buffer */
     if (state->pass_ == NPKSDI_PASS_MEAN) {
         state->result_ = state->mean_; /* 0: no two rows differ */
         state->pass_ = NPKSDI_PASS_DONE;
@@ -3574,33 +3750,33 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
         state->p_ = state->q_ = 0;
         return;
     }
-    npksdi_sort(s->buffer_, state->taken_);
+    for (size_t k = 0; k < state->taken_; k++) {
+        state->least_ = npksdi_min(state->least_, s->buffer_[k]);
+        state->most_ = npksdi_max(state->most_, s->buffer_[k]);
+    }
     if (state->pass_ == NPKSDI_PASS_NARROW && target >= below && target < below + inside) {
         state->low_ = state->least_; /* ends that are values: equal values cannot hold us up */
         state->high_ = state->most_;
     }
     if (state->pass_ == NPKSDI_PASS_SAMPLE) {
-        inside = state->pairs_;
         state->pass_ = NPKSDI_PASS_NARROW;
-        if (s->count_ <= NPKSDI_MEDIAN_ROWS)
-            npksdi_median_finish(state, s->buffer_[target], s->buffer_[upper]);
-        else
-            npksdi_median_narrow(state, s, state->taken_ / 2, inside);
+        npksdi_median_narrow(state, s, state->taken_ / 2, state->pairs_);
     } else if (target < below) {
         state->high_ = state->low_;
         state->low_ = 0;
-        state->stride_ = below / capacity + 1;
+        state->stride_ = below / s->capacity_ + 1;
     } else if (target >= below + inside) {
         state->low_ = state->high_;
         state->high_ = NPKSDI_HUGE;
-        state->stride_ = state->pairs_ / capacity + 1;
-    } else if (state->stride_ == 1 && inside <= capacity && upper < below + inside) {
-        npksdi_median_finish(state, s->buffer_[target - below], s->buffer_[upper - below]);
-    } else if ((state->stride_ == 1 && inside <= capacity) || !(state->low_ < state->high_)) {
-        state->value_ = state->low_ < state->high_ ? s->buffer_[target - below] : state->low_;
+        state->stride_ = state->pairs_ / s->capacity_ + 1;
+    } else if (complete && upper < below + inside) {
+        npksdi_median_pick(state, s, target - below, upper > target);
+    } else if (complete || !(state->low_ < state->high_)) {
+        state->value_ = complete ? npksdi_select(s->buffer_, state->taken_, (size_t)(target - below))
+                                 : state->low_;
         state->pass_ = NPKSDI_PASS_ABOVE;
-    } else if (inside / state->stride_ >= capacity) {
-        state->stride_ = inside / capacity + 1; /* ties: more than expected, and the buffer is full */
+    } else if (inside / state->stride_ >= s->capacity_) {
+        state->stride_ = inside / s->capacity_ + 1; /* more than expected, and the buffer is full */
     } else {
         npksdi_median_narrow(state, s, (size_t)((target - below) / state->stride_), inside);
     }
@@ -3611,26 +3787,24 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
     state->p_ = state->q_ = 0;
 }
 
-/* One item: a row of the sample or a tile. Returns 0 when the median is known. */
+/* One item: a panel of the sample or a tile. Returns 0 when the median is known. */
 static int npksdi_median_item(npksdi_median *state, const npksdi_measure *s)
 {
-    if (state->pass_ == NPKSDI_PASS_DONE)
-        return 0;
+    size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), block = NPKSDI_MEDIAN_PANELS - 1;
     if (state->pass_ == NPKSDI_PASS_SAMPLE) {
         npksdi_median_sample(state, s, state->p_++);
-        if (state->p_ == npksdi_min_size(s->count_, NPKSDI_MEDIAN_ROWS))
+        if (state->p_ == npksdi_min_size(panels, NPKSDI_SAMPLE_PANELS))
             npksdi_median_turn(state, s);
-        return 1;
+    } else if (state->pass_ != NPKSDI_PASS_DONE) {
+        npksdi_median_tile(state, s, state->p_, state->q_++);
+        if (state->q_ == npksdi_min_size(state->p_ + block, panels)) {
+            state->q_ = 0;
+            state->p_ += block;
+            if (state->p_ >= panels)
+                npksdi_median_turn(state, s);
+        }
     }
-    size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), block = NPKSDI_MEDIAN_PANELS - 1;
-    npksdi_median_tile(state, s, state->p_, state->q_++);
-    if (state->q_ == npksdi_min_size(state->p_ + block, panels)) {
-        state->q_ = 0;
-        state->p_ += block;
-        if (state->p_ >= panels)
-            npksdi_median_turn(state, s);
-    }
-    return 1;
+    return state->pass_ != NPKSDI_PASS_DONE;
 }
 
 /* ======== >>options: every range in one place ======== */
@@ -4039,8 +4213,10 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     size_t sums = npksdi_times(s, coordinates, t->coordinate_sums_) + t->shared_sums_;
     int wild = t->options_.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
     at->kept_ = npksdi_room(s, npksdi_times(s, t->kept_rows_, m), real);
-    at->sums_ = npksdi_room(s, npksdi_times(s, sums, t->splits_), real);
-    at->sums_end_ = s->bytes_;
+    /* until the sums begin, their memory serves the search for ties and for the median */
+    sums = npksdi_times(s, sums, t->splits_);
+    t->buffer_reals_ = npksdi_max_size(npksdi_median_buffer(t->kept_rows_), npksdi_min_size(sums, 65536));
+    at->sums_ = at->fit_buffer_ = npksdi_room(s, npksdi_max_size(sums, t->buffer_reals_), real);
     at->block_ = npksdi_room(s, NPKSDI_T * m, real);
     at->summary_stats_ = npksdi_room(s, npksdi_times(s, npksdi_times(s, m, d), 4), real);
     at->factor_ = npksdi_room(s, npksdi_times(s, p, p), real);
@@ -4053,7 +4229,6 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     at->tied_ = npksdi_room(s, m, sizeof(uint32_t));
     at->column_ = npksdi_room(s, npksdi_max_size(m, t->kept_rows_), real);
     at->median_panels_ = npksdi_room(s, NPKSDI_MEDIAN_PANELS * NPKSDI_T * m, real);
-    at->median_buffer_ = npksdi_room(s, npksdi_median_buffer(t->kept_rows_), real);
     size_t triangle = npksdi_times(s, n, n + 1) / 2;
     at->matrix_ = npksdi_room(s, wild ? npksdi_times(s, triangle, t->kernels_.count_ + 1) : 0, real);
     at->signs_ = npksdi_room(s, wild ? n : 0, real);
@@ -4151,7 +4326,6 @@ static void npksdi_job_begin(npksdi_job *job, uint64_t cost, uint64_t unit_cost)
     job->cost_done_ = 0;
     job->units_ = (size_t)((cost + unit_cost / 2) / unit_cost);
     job->unit_ = 0;
-    job->over_ = 0;
 }
 static int npksdi_job_unit_over(const npksdi_job *job)
 {
@@ -4226,7 +4400,13 @@ static uint64_t npksdi_summary_cost(const npksd_tester *t)
 {
     return NPKSDI_T * t->active_count_ * (40 + 24 * t->d_);
 }
-static uint64_t npksdi_distance_cost(const npksd_tester *t) { return 3 * t->m_ + 40; }
+/* A panel of the sample, or a tile of a pass, of the median. */
+static uint64_t npksdi_median_cost(const npksd_tester *t)
+{
+    if (t->median_.pass_ == NPKSDI_PASS_SAMPLE)
+        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * 8 * t->m_;
+    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 10);
+}
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
 static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
@@ -4239,10 +4419,8 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     case NPKSDI_STAGE_SUMMARY:
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
-        return t->options_.bandwidth > 0 ? 0
-               : H <= NPKSDI_MEDIAN_ROWS ? H * H * (3 * m + 20)
-                                         : 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T *
-                                               npksdi_distance_cost(t); /* two passes; ties need three */
+        return t->options_.bandwidth > 0 ? 0 /* one pass; ties need up to three */
+                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 10);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
@@ -4434,7 +4612,8 @@ static npksdi_measure npksdi_kept_measure(const npksd_tester *t)
     s.count_ = t->kept_rows_;
     s.m_ = t->m_;
     s.panels_ = NPKSDI_MODEL(t, median_panels);
-    s.buffer_ = NPKSDI_MODEL(t, median_buffer);
+    s.buffer_ = NPKSDI_MODEL(t, fit_buffer);
+    s.capacity_ = t->buffer_reals_;
     if (!t->options_.standardize) {
         npksd_real *back = NPKSDI_MODEL(t, column); /* constants keep their floor scale */
         for (size_t j = 0; j < t->m_; j++)
@@ -4627,10 +4806,8 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
     case NPKSDI_STAGE_MEDIAN: {
         npksdi_measure measure = npksdi_kept_measure(t);
         if (t->item_[0]++ == 0)
-            npksdi_median_begin(&t->median_, t->kept_rows_);
-        *cost = t->kept_rows_ <= NPKSDI_MEDIAN_ROWS || t->median_.pass_ == NPKSDI_PASS_SAMPLE
-                    ? t->kept_rows_ * (3 * t->m_ + 20)
-                    : (NPKSDI_MEDIAN_PANELS - 1) * NPKSDI_T * NPKSDI_T * npksdi_distance_cost(t);
+            npksdi_median_begin(&t->median_, &measure);
+        *cost = npksdi_median_cost(t);
         *more = npksdi_median_item(&t->median_, &measure);
         if (!*more)
             npksdi_set_bandwidth(t, t->median_.result_ > 0 ? t->median_.result_ : 1);
@@ -4650,19 +4827,22 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
     return status == NPKSD_OK ? npksdi_summary_status(npksdi_own_scratch(t)) : status;
 }
 
-/* One unit of the current job; *finished with its last unit. */
+/* One unit of the current job; *finished with its last unit. Costs are foreseen with care, so that a job
+   may be over early: its other units then count as done. */
 static npksd_status npksdi_run_job(npksd_tester *t, int *finished)
 {
     npksd_status status = NPKSD_OK;
     npksdi_job *job = &t->job_;
-    while (status == NPKSD_OK && !job->over_ && !npksdi_job_unit_over(job)) {
+    int more;
+    do {
         uint64_t cost;
-        int more;
         status = npksdi_job_item(t, &cost, &more);
         job->cost_done_ += cost;
-        job->over_ = !more;
-    }
-    *finished = ++job->unit_ >= job->units_;
+    } while (status == NPKSD_OK && more && !npksdi_job_unit_over(job));
+    job->unit_++;
+    *finished = !more;
+    if (!more && job->units_ > job->unit_)
+        t->units_done_ += job->units_ - job->unit_;
     return status;
 }
 
@@ -4760,6 +4940,8 @@ static npksd_status npksdi_next_stage(npksd_tester *t)
     t->row_ = 0;
     t->drawn_ = 0;
     npksdi_job_begin(&t->job_, npksdi_stage_cost(t, t->stage_), t->unit_cost_);
+    if (t->stage_ == NPKSDI_STAGE_SUM_KEPT)
+        NPKSD_MEMSET(NPKSDI_MODEL(t, sums), 0, t->buffer_reals_ * sizeof(npksd_real));
     if (t->stage_ == NPKSDI_STAGE_STREAM)
         t->set_ = t->keep_sets_;
     if (t->stage_ == NPKSDI_STAGE_HELD_OUT || t->stage_ == NPKSDI_STAGE_PILOT ||
@@ -5430,7 +5612,8 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     measure.m_ = m;
     measure.panels_ = (npksd_real *)(void *)(memory + panels);
     measure.buffer_ = (npksd_real *)(void *)(memory + buffer);
-    npksdi_median_begin(&state, count);
+    measure.capacity_ = npksdi_median_buffer(count);
+    npksdi_median_begin(&state, &measure);
     while (npksdi_median_item(&state, &measure)) {
     }
     npksdi_free(&o.allocator, memory, sizer.bytes_);
