@@ -1054,7 +1054,8 @@ static size_t npksdi_product_fours(npksd_real *out, size_t across, size_t rows, 
             npksdi_vector s30 = accumulate ? o3[0] : zero, s31 = accumulate ? o3[1] : zero;
             const npksd_real *p = A + a * row, *from = B + l;
             for (size_t j = 0; j < terms; j++, p += column, from += stride) {
-                const npksdi_vector *b = (const npksdi_vector *)(const void *)from;
+                /* volatile: loaded once, not again for each row, which gcc would do */
+                const volatile npksdi_vector *b = (const volatile npksdi_vector *)(const void *)from;
                 npksdi_vector b0 = b[0], b1 = b[1];
                 npksd_real p0 = p[0], p1 = p[row], p2 = p[2 * row], p3 = p[3 * row];
                 s00 += p0 * b0, s01 += p0 * b1;
@@ -1765,15 +1766,16 @@ static npksd_status npksdi_summary_status(npksdi_scratch *w)
 /* Sum and sum of squares of z over the coordinates. */
 static void npksdi_totals(const npksd_tester *t, npksdi_scratch *w, const npksd_real *z)
 {
-    npksd_real *totals = NPKSDI_IN(t, w, totals);
-    for (size_t l = 0; l < 2 * NPKSDI_T; l++)
-        totals[l] = 0;
-    for (size_t j = 0; j < t->m_; j++)
+    npksd_real *totals = NPKSDI_IN(t, w, totals), sum[NPKSDI_T], square[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        sum[l] = square[l] = 0;
+    for (size_t j = 0; j < t->m_; j++, z += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real v = z[j * NPKSDI_T + l];
-            totals[l] += v;
-            totals[NPKSDI_T + l] += v * v;
+            sum[l] += z[l];
+            square[l] += z[l] * z[l];
         }
+    NPKSD_MEMCPY(totals, sum, sizeof sum);
+    NPKSD_MEMCPY(totals + NPKSDI_T, square, sizeof square);
 }
 
 /* The range of number k of t for coordinate i. */
@@ -1803,11 +1805,11 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
     npksdi_limit(inside, low, high);
     npksd_real root = 0; /* sqrt(k) */
     for (size_t k = 0; k < degree; k++) {
-        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1));
+        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next;
         npksd_real *hk = h + k * NPKSDI_T, *up = hk + NPKSDI_T;
         const npksd_real *down = k > 0 ? hk - NPKSDI_T : hk; /* times root = 0 */
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            up[l] = (inside[l] * hk[l] - root * down[l]) / next;
+            up[l] = (inside[l] * hk[l] - root * down[l]) * part;
             slope[(k + 1) * NPKSDI_T + l] = next * hk[l];
         }
         root = next;
@@ -2181,8 +2183,8 @@ NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A, npksd_re
             phi[k * terms + r] = value[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
             c[k * terms + r] += slope[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
         }
-    for (size_t a = 0; a < 4 * terms; a++)
-        for (size_t b = 0; b < 4 * terms; b++)
+    for (size_t a = 0; a < 4 * terms; a++) /* whole fours up to the diagonal, and a bit beyond */
+        for (size_t b = 0; b < a / 4 * 4 + 4; b++)
             A[a * padded + b] += phi[a] * phi[b];
 }
 
@@ -2690,43 +2692,50 @@ static void npksdi_kernel_tile(const npksd_tester *t, const npksdi_kernels *kern
             k0[i] *= mask[i];
 }
 
+/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a loop over rows
+   around it compilers would make vectors of rows. */
+NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_real factor,
+                                   const npksd_real *ends_a, const npksd_real *NPKSDI_RESTRICT ends_b)
+{
+    const size_t T = NPKSDI_T;
+    for (size_t a = 0; a < NPKSDI_G; a += 4, out += 4 * T, v += 4 * T) {
+        npksd_real a0 = ends_a[a], a1 = ends_a[a + 1], a2 = ends_a[a + 2], a3 = ends_a[a + 3];
+        for (size_t l = 0; l < T; l++) {
+            out[l] = (a0 + ends_b[l]) + factor * v[l];
+            out[T + l] = (a1 + ends_b[l]) + factor * v[T + l];
+            out[2 * T + l] = (a2 + ends_b[l]) + factor * v[2 * T + l];
+            out[3 * T + l] = (a3 + ends_b[l]) + factor * v[3 * T + l];
+        }
+    }
+}
+
 /* r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b for a group of rows against a panel, both centred. */
 static void npksdi_distance_tile(const npksd_real *norm_a, const npksd_real *norm_b,
                                  npksd_real *NPKSDI_RESTRICT tile)
 {
     const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
     npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
-    for (size_t a = 0; a < NPKSDI_G; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            r[a * NPKSDI_T + l] =
-                npksdi_max(0, norm_a[a] + norm_b[l] - 2 * G[a * NPKSDI_T + l]);
+    npksdi_add_ends(r, G, -2, norm_a, norm_b);
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        r[i] = npksdi_max(0, r[i]);
 }
 
-/* One Gaussian kernel: r, and u/k in A, of rows group*4.. of panel p against panel q. */
-static void npksdi_fused_tile(const npksd_tester *t, const npksdi_scratch *w, size_t p, size_t group,
-                              size_t q, npksd_real *NPKSDI_RESTRICT tile)
+/* One Gaussian kernel: u/k in A, from P.P' there, of rows group*4.. of panel p against panel q. */
+static void npksdi_fused_tile(const npksd_tester *t, const npksdi_scratch *w, size_t row, size_t column,
+                              npksd_real *tile)
 {
-    size_t row = p * NPKSDI_T + group * NPKSDI_G, column = q * NPKSDI_T;
-    const npksd_real *norm = NPKSDI_IN(t, w, norm), *cross = NPKSDI_IN(t, w, cross);
-    const npksd_real *spread = NPKSDI_IN(t, w, spread);
+    const npksd_real *cross = NPKSDI_IN(t, w, cross), *spread = NPKSDI_IN(t, w, spread);
     npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
-    const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
-    const npksd_real *NPKSDI_RESTRICT D = w->equal_ ? G : tile + NPKSDI_TILE_D * NPKSDI_TILE;
-    npksd_real inverse = w->fused_, square = inverse * inverse, norm_b[NPKSDI_T], own_b[NPKSDI_T];
+    const npksd_real *NPKSDI_RESTRICT D = tile + (w->equal_ ? NPKSDI_TILE_G : NPKSDI_TILE_D) * NPKSDI_TILE;
+    npksd_real inverse = w->fused_, square = inverse * inverse, ends_a[NPKSDI_G], ends_b[NPKSDI_T];
     npksd_real share = w->equal_ ? square * w->weight_sum_ / (npksd_real)t->m_ : square;
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        norm_b[l] = norm[column + l];
-        own_b[l] = inverse * (cross[column + l] + w->weight_sum_) - square * spread[column + l];
-    }
-    for (size_t a = 0; a < NPKSDI_G; a++) {
-        npksd_real norm_a = norm[row + a], own_a = inverse * cross[row + a] - square * spread[row + a];
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            size_t i = a * NPKSDI_T + l;
-            r[i] = npksdi_max(0, norm_a + norm_b[l] - 2 * G[i]);
-            A[i] = (A[i] + share * D[i]) + (own_a + own_b[l]);
-        }
-    }
+    for (size_t a = 0; a < NPKSDI_G; a++)
+        ends_a[a] = inverse * cross[row + a] - square * spread[row + a];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        ends_b[l] = inverse * (cross[column + l] + w->weight_sum_) - square * spread[column + l];
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        A[i] += share * D[i];
+    npksdi_add_ends(A, A, 1, ends_a, ends_b);
 }
 
 /* G = x.x', r, and A, C, D (or, fused, u/k in A) of rows group*4.. of panel p against panel q. */
@@ -2749,8 +2758,9 @@ static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, siz
         const npksd_real *wx = NPKSDI_IN(t, w, xt);
         npksdi_product(D, NPKSDI_T, NPKSDI_G, wx + pa * k + row, 1, NPKSDI_T, wx + qa * k, NPKSDI_T, k, 0);
     }
+    npksdi_distance_tile(norm + pa + row, norm + qa, tile);
     if (w->fused_ > 0) {
-        npksdi_fused_tile(t, w, p, group, q, tile);
+        npksdi_fused_tile(t, w, pa + row, qa, tile);
         return;
     }
     npksdi_product(A, NPKSDI_T, NPKSDI_G, S + pa * k + row, 1, NPKSDI_T, S + qa * k, NPKSDI_T, k, 0);
@@ -2759,15 +2769,10 @@ static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, siz
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             D[i] = share * G[i];
     }
-    npksdi_distance_tile(norm + pa + row, norm + qa, tile);
-    for (size_t a = 0; a < NPKSDI_G; a++) {
-        npksd_real cross_a = cross[pa + row + a], spread_a = spread[pa + row + a];
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            size_t i = a * NPKSDI_T + l;
-            C[i] = cross_a + cross[qa + l] - (C[i] - A[i] - D[i]);
-            D[i] = spread_a + spread[qa + l] - 2 * D[i];
-        }
-    }
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        C[i] = C[i] - A[i] - D[i];
+    npksdi_add_ends(C, C, -1, cross + pa + row, cross + qa);
+    npksdi_add_ends(D, D, -2, spread + pa + row, spread + qa);
 }
 
 /* u of every pair of a tile at one bandwidth, whose kernel is in the tile. */
@@ -2917,9 +2922,14 @@ static void npksdi_add_cross(const npksd_tester *t, npksdi_scratch *w, const npk
                    NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * t->m_, NPKSDI_T, t->m_, 0);
     npksdi_distance_tile(NPKSDI_IN(t, w, norm) + row, NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T, tile);
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
-    for (size_t a = 0; a < rows; a++)
+    npksd_real column[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        column[l] = 0;
+    for (size_t a = 0; a < rows; a++, k0 += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            sum[l] += weight[l] * k0[a * NPKSDI_T + l];
+            column[l] += k0[l];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        sum[l] += weight[l] * column[l];
 }
 
 /* ---- linear time: F random frequencies instead of pairs ----
@@ -3552,22 +3562,27 @@ static size_t npksdi_median_buffer(size_t count)
     return npksdi_max_size(pairs, npksdi_slots(npksdi_min_size(count, 1000)));
 }
 
-NPKSDI_INLINE npksd_real npksdi_measure_value(const npksdi_measure *s, size_t row, size_t j)
-{
-    npksd_real x = s->rows_[row * s->m_ + j];
-    if (s->rulers_ != NULL)
-        x = npksdi_standard(x, s->rulers_[j]);
-    else
-        x *= s->unit_;
-    return s->back_ != NULL ? npksdi_clamp(x * s->back_[j], NPKSDI_UNSCALED_CLAMP) : x;
-}
-
 static void npksdi_measure_panel(const npksdi_measure *s, size_t panel, npksd_real *out)
 {
-    size_t first = panel * NPKSDI_T;
-    for (size_t j = 0; j < s->m_; j++)
+    size_t first = panel * NPKSDI_T, last = s->count_ - 1;
+    for (size_t j = 0; j < s->m_; j++, out += NPKSDI_T) {
+        for (size_t l = 0; l < NPKSDI_T; l++) /* a row that is not there is like the last one */
+            out[l] = s->rows_[npksdi_min_size(first + l, last) * s->m_ + j];
+        if (s->rulers_ == NULL) {
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                out[l] *= s->unit_;
+            continue;
+        }
+        npksdi_ruler ruler = s->rulers_[j];
         for (size_t l = 0; l < NPKSDI_T; l++)
-            out[j * NPKSDI_T + l] = first + l < s->count_ ? npksdi_measure_value(s, first + l, j) : 0;
+            out[l] = npksdi_unclamped(out[l], ruler);
+        npksdi_limit(out, -NPKSDI_CLAMP, NPKSDI_CLAMP);
+        if (s->back_ != NULL) {
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                out[l] *= s->back_[j];
+            npksdi_limit(out, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
+        }
+    }
 }
 
 /* Squared distances of four rows of a panel to a panel, by differences, so that equal rows have distance 0
