@@ -112,6 +112,8 @@
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings or includes
+ *     NPKSD_VECTORS            products with GNU vector extensions, where the compiler has them: the same bits,
+ *                              sooner (with gcc by a third)
  *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm (with
  *                              NPKSD_BLAS_INT, default int)
  *
@@ -6730,6 +6732,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 #undef NPKSDI_G
 #undef NPKSDI_CBLAS_GEMM
 #undef NPKSDI_TILE
+#undef NPKSDI_VECTOR_BYTES
 #undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
 #undef NPKSDI_CONSTANT

@@ -81,10 +81,12 @@ both = { $(call same,double,$(1),$(2),$(3),$(4),$(5)); } && \
 # ======== compilers ========
 
 COMPILERS_GCC = "$(GCC) -std=c17 -O0" "$(GCC) -std=c99 -Os" \
-	"$(GCC) -std=gnu11 -O3 -march=native $(EXACT)"
+	"$(GCC) -std=gnu11 -O3 -march=native $(EXACT)" "$(GCC) -std=c99 -O2 -DNPKSD_VECTORS" \
+	"$(GCC) -std=gnu11 -O3 -march=native -DNPKSD_VECTORS $(EXACT)"
 COMPILERS_GXX = "$(GXX) -x c++ -std=c++11 -O2 $(EXACT)" "$(GXX) -x c++ -std=c++20 -O2 $(EXACT)"
 COMPILERS_CLANG = "$(CLANG) -std=c99 -O1 $(EXACT)" \
-	"$(CLANG) -std=c17 -O3 -march=native $(EXACT)"
+	"$(CLANG) -std=c17 -O3 -march=native $(EXACT)" \
+	"$(CLANG) -std=c99 -O3 -march=native -DNPKSD_VECTORS $(EXACT)"
 COMPILERS_CLANGXX = "$(CLANGXX) -x c++ -std=c++11 -O2 $(EXACT)" \
 	"$(CLANGXX) -x c++ -std=c++20 -O2 $(EXACT)"
 each = for compile in $(2); do { $(call same,double,0,compilers,$$compile,); } && \
