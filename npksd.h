@@ -5906,7 +5906,8 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
         return NPKSD_ERROR_ARGUMENT;
     npksdi_source source = {NPKSDI_GIVEN_ROWS, s.pool_, own};
     npksdi_sizer sizer = {0, 0};
-    npksdi_room(&sizer, npksdi_plan(&plan, n, m, &o, source), 1);
+    size_t needed = npksdi_plan(&plan, n, m, &o, source);
+    npksdi_room(&sizer, needed, 1);
     s.labellings_ = 1 + o.replicates + (plan.pilot_needed_ ? o.pilot : 0);
     s.words_ = npksdi_ceil_div(s.labellings_, 64);
     s.width_ = 2 * plan.kernels_.count_ + 2 + NPKSDI_ROW_SUMS + (o.diagnose ? 2 * m : 0);
@@ -5915,7 +5916,7 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     size_t at_order = npksdi_room(&sizer, s.pool_blocks_, sizeof(size_t));
     size_t at_member = npksdi_room(&sizer, npksdi_times(&sizer, s.pool_, s.words_), sizeof(uint64_t));
     size_t at_sums = npksdi_room(&sizer, npksdi_times(&sizer, s.words_ * 64, s.width_), sizeof(npksd_real));
-    if (sizer.bad_ || plan.bytes_ == 0)
+    if (sizer.bad_ || needed == 0)
         return NPKSD_ERROR_MEMORY;
     size_t bytes = sizer.bytes_ + NPKSDI_ALIGNMENT - 1;
     void *memory = npksdi_alloc(&o.allocator, bytes);

@@ -12,7 +12,8 @@
     X(suite_scores)                                                                               \
     X(suite_components)                                                                           \
     X(suite_calibration)                                                                          \
-    X(suite_diagnosis)
+    X(suite_diagnosis)                                                                            \
+    X(suite_edge)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)

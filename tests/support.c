@@ -23,6 +23,21 @@ npksd_real not_a_number(void) { return from_bits(UINT64_C(0x7ff8000000000000), 0
 npksd_real plus_infinity(void) { return from_bits(UINT64_C(0x7ff0000000000000), 0x7f800000u); }
 npksd_real minus_infinity(void) { return from_bits(UINT64_C(0xfff0000000000000), 0xff800000u); }
 
+int finite_bits(const npksd_real *values, size_t count)
+{
+    const uint64_t wide_mask = UINT64_C(0x7ff0000000000000);
+    const uint32_t narrow_mask = 0x7f800000u;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t wide = 0;
+        uint32_t narrow = 0;
+        memcpy(sizeof *values == sizeof wide ? (void *)&wide : (void *)&narrow, &values[i],
+               sizeof values[i]);
+        if ((wide & wide_mask) == wide_mask || (narrow & narrow_mask) == narrow_mask)
+            return 0;
+    }
+    return 1;
+}
+
 /* ======== data ======== */
 
 /* Counts the call; 1 = it is to give up. A bad number is written over the last of `count`. */

@@ -25,6 +25,7 @@ const char *status_name(int status);   /* for ASSERT_ENUM_EQ */
 npksd_real not_a_number(void);
 npksd_real plus_infinity(void);
 npksd_real minus_infinity(void);
+int finite_bits(const npksd_real *values, size_t count); /* neither NaN nor infinity among them */
 
 /* ======== data: x_0 = z_0, x_i = x_{i-1}/2 + z_i, z standard normal ======== */
 
