@@ -549,6 +549,7 @@ void *memset(void *, int, size_t);
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
 #define NPKSDI_TINY FLT_MIN
+#define NPKSDI_LARGEST FLT_MAX
 #define NPKSDI_EPSILON FLT_EPSILON
 #define NPKSDI_HUGE NPKSDI_C(1e37)
 #define NPKSDI_CLAMP NPKSDI_C(1e4)           /* largest scaled value */
@@ -561,6 +562,7 @@ typedef uint32_t npksdi_bits;
 #define NPKSDI_BIAS 127
 #else
 #define NPKSDI_TINY DBL_MIN
+#define NPKSDI_LARGEST DBL_MAX
 #define NPKSDI_EPSILON DBL_EPSILON
 #define NPKSDI_HUGE NPKSDI_C(1e300)
 #define NPKSDI_CLAMP NPKSDI_C(1e6)
@@ -3017,6 +3019,14 @@ static npksd_real npksdi_estimate_mmd(const npksd_tester *t, const npksdi_scratc
     return (2 * npksdi_lane_sum(inner) + n) / (n * n) - 2 * between / (n * Q) + t->sub_self_;
 }
 
+/* What left the range of numbers is a very large one: the null and the observed rows are treated alike,
+   so that p stays exact, and no NaN gets any further. */
+static void npksdi_tame(npksd_real *values, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        values[k] = npksdi_finite(values + k, 1) ? npksdi_clamp(values[k], NPKSDI_HUGE) : NPKSDI_HUGE;
+}
+
 /* All components of the data set in the scratch, in the tester's order. */
 static void npksdi_components(const npksd_tester *t, const npksdi_scratch *w, npksd_real *values)
 {
@@ -3039,6 +3049,7 @@ static void npksdi_components(const npksd_tester *t, const npksdi_scratch *w, np
         else
             values[l] = npksdi_estimate_mmd(t, w, &t->kernels_);
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 /* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth:
@@ -3055,6 +3066,7 @@ static void npksdi_coordinates(const npksd_tester *t, const npksdi_scratch *w,
     if (t->options_.features > 0) {
         npksd_real V, mirror, omega2;
         npksdi_wave_statistic(t, w, kernels, kernels->base_, &V, &mirror, &omega2, v);
+        npksdi_tame(v, m);
         return;
     }
     npksd_real all = npksdi_total(t, rho1) + n;
@@ -3075,6 +3087,7 @@ static void npksdi_coordinates(const npksd_tester *t, const npksdi_scratch *w,
         npksd_real xx = 2 * square - 4 * npksdi_lane_sum(sum + 2 * NPKSDI_T);
         v[i] = weights[i] * weights[i] / (n * n) * (ss + inverse * (xs + all) - inverse * inverse * xx);
     }
+    npksdi_tame(v, m);
 }
 
 /* T = max_l (c_l - mean_l) / sd_l, two-sided for MIRROR; a single component stands for itself. */
@@ -3204,6 +3217,7 @@ static void npksdi_running(npksd_real *mean, npksd_real *square, npksd_real valu
 static npksd_real npksdi_running_sd(npksd_real mean, npksd_real square, size_t count)
 {
     npksd_real sd = NPKSD_SQRT(npksdi_max(0, square) / (npksd_real)(count > 1 ? count - 1 : 1));
+    sd = npksdi_min(sd, NPKSDI_HUGE); /* squares leave the range before their root does */
     return npksdi_max(npksdi_max(sd, NPKSDI_C(1e-12) * npksdi_abs(mean)), NPKSDI_TINY);
 }
 
@@ -4909,11 +4923,13 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *rows, npks
     }
     if (t->n_ == 1)
         observed->ksd2_ = 0;
+    npksdi_tame(&observed->ksd2_, 1);
     if (influence != NULL) {
         if (t->options_.features > 0)
             npksdi_wave_influence(t, w, influence);
         else
             npksdi_influence(t, w, influence);
+        npksdi_tame(influence, t->n_);
     }
     return NPKSD_OK;
 }
@@ -5020,6 +5036,7 @@ static void npksdi_wild_components(npksd_tester *t, const npksd_real *signs, npk
         }
         values[l] = component->u_ ? 2 * pairs / (nr * (nr - 1)) : (2 * pairs + diagonal) / (nr * nr);
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 static void npksdi_wild_signs(npksdi_scratch *w, size_t index, npksd_real *signs, size_t n)
@@ -5345,7 +5362,8 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
             return status;
         for (size_t l = 0; l < some; l++)
             for (size_t j = 0; j < m; j++)
-                scores[(first + l) * m + j] = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j];
+                scores[(first + l) * m + j] = npksdi_clamp(s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j],
+                                                           NPKSDI_LARGEST); /* scale: 1e-310 */
     }
     return NPKSD_OK;
 }
@@ -5434,7 +5452,7 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     while (npksdi_median_item(&state, &measure)) {
     }
     npksdi_free(&o.allocator, memory, sizer.bytes_);
-    *out = state.result_ > 0 ? state.result_ / measure.unit_ : 1;
+    *out = state.result_ > 0 ? npksdi_min(state.result_ / measure.unit_, NPKSDI_LARGEST) : 1;
     return NPKSD_OK;
 }
 
@@ -5528,7 +5546,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     npksdi_evaluate_all(t, w, &t->kernels_, 0);
     npksdi_components(t, w, &value);
     npksd_tester_destroy(t);
-    if (!npksdi_finite(&value, 1))
+    if (!(npksdi_abs(value) < NPKSDI_HUGE)) /* npksdi_tame */
         return NPKSD_ERROR_NUMERIC;
     *out = value;
     return NPKSD_OK;
@@ -5796,6 +5814,7 @@ static void npksdi_label_components(const npksd_tester *t, const npksdi_samples 
             values[l] = component->u_ ? 2 * pairs / others : (2 * pairs + diagonal) / (n * n);
         }
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 static void npksdi_label_coordinates(const npksd_tester *t, const npksdi_samples *s, size_t label,
@@ -5806,6 +5825,7 @@ static void npksdi_label_coordinates(const npksd_tester *t, const npksdi_samples
     npksd_real n = (npksd_real)s->n_;
     for (size_t i = 0; i + 1 < t->width_; i++)
         v[i] = (2 * sums[i] + sums[t->m_ + i]) / (n * n);
+    npksdi_tame(v, t->width_ - 1);
 }
 
 /* All labellings are summed: pilot, replicates, then the truth, as for a generator. */
@@ -5828,6 +5848,7 @@ static void npksdi_judge_labellings(npksd_tester *t, npksdi_samples *s, npksdi_o
     observed->statistic_ = npksdi_combine(t, values, &observed->leading_);
     npksd_real n = (npksd_real)s->n_;
     observed->ksd2_ = s->n_ > 1 ? 2 * s->sums_[t->kernels_.base_] / (n * (n - 1)) : 0;
+    npksdi_tame(&observed->ksd2_, 1);
     t->stage_ = NPKSDI_STAGE_DONE;
 }
 
@@ -5860,6 +5881,8 @@ static npksd_status npksdi_permute(npksd_tester *t, npksdi_samples *s, size_t *o
         for (size_t a = 0; a < s->block_ && s->pool_order_[k] < s->n_ / s->block_; a++)
             diagnosis->row_influence[s->pool_order_[k] * s->block_ + a] =
                 influence[k * s->block_ + a] / (npksd_real)s->n_;
+    if (wants_rows)
+        npksdi_tame(diagnosis->row_influence, s->n_);
     npksdi_judge_labellings(t, s, &observed);
     observed.out_of_range_ = npksdi_outside(t, s->observed_, s->n_);
     npksdi_report(t, &observed, t->options_.replicates, 0, result);
@@ -6519,6 +6542,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 
 #undef NPKSDI_C
 #undef NPKSDI_TINY
+#undef NPKSDI_LARGEST
 #undef NPKSDI_EPSILON
 #undef NPKSDI_HUGE
 #undef NPKSDI_CLAMP
