@@ -6432,6 +6432,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         return NPKSD_ERROR_STATE;
     NPKSD_MEMSET(&blob, 0, sizeof blob);
     npksd_options o = t->options_;
+    o.summary = t->summary_; /* of one coordinate: none, whatever was asked for */
     npksdi_blob_head(&blob, 0);
     npksdi_blob_options(&blob, &o, &t->n_, &t->m_, t->scales_);
     npksdi_blob_model(&blob, t);
