@@ -5071,6 +5071,8 @@ static npksd_status npksdi_wild_check(npksd_tester *t, const npksd_real *rows, n
     unsigned leading;
     if (t->sample_fn_ == NULL)
         npksdi_wild_scale(t, rows);
+    for (size_t l = 0; l < t->component_count_; l++)
+        sd[l] = 1; /* until the signs say better */
     npksd_status status = npksdi_observe(t, rows, &observed, NULL, influence);
     if (status != NPKSD_OK)
         return status;
@@ -5523,6 +5525,10 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     for (size_t i = 0; weights != NULL && i < m; i++)
         if (weights[i] < 0)
             return NPKSD_ERROR_ARGUMENT;
+    for (size_t i = 0; i < n * m; i++) /* squares must fit; in halves, so that the difference does */
+        if (npksdi_abs(scores[i]) > NPKSDI_UNSCALED_CLAMP ||
+            npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > NPKSDI_UNSCALED_CLAMP)
+            return NPKSD_ERROR_NUMERIC;
     npksd_status status = npksd_tester_create(&t, n, m, npksdi_no_sample, NULL, &o);
     if (status != NPKSD_OK)
         return status;
