@@ -899,13 +899,18 @@ static const npksd_real npksdi_layers[129] = {
     NPKSDI_C(0.3628714310284183), NPKSDI_C(0.27232086470466385), NPKSDI_C(0.0),
 };
 
+/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is then taken:
+   no rng worth the name comes there (a chance of 2^-200), and a broken one does not hang the program. */
+enum { NPKSDI_TRIES = 200 };
+
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
 {
     npksd_real x, y, r = npksdi_layers[1];
+    int tries = 0;
     do {
         x = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng))) / r;
         y = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng)));
-    } while (2 * y < x * x);
+    } while (2 * y < x * x && ++tries < NPKSDI_TRIES);
     return r + x;
 }
 
@@ -924,7 +929,7 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
                 npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
                 npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
                 npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
-                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x))
+                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x) && tries < NPKSDI_TRIES)
                     continue;
             }
         }
@@ -939,10 +944,11 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
     for (int shift = 1; shift < 64; shift *= 2)
         mask |= mask >> shift;
     uint64_t draw;
+    int tries = 0;
     do
         draw = npksdi_word(rng) & mask;
-    while (draw >= bound);
-    return (size_t)draw;
+    while (draw >= bound && ++tries < NPKSDI_TRIES);
+    return (size_t)(draw < bound ? draw : draw - bound);
 }
 
 /* ======== >>linalg: the one product kernel, Cholesky, selection ======== */

@@ -13,7 +13,8 @@
     X(suite_components)                                                                           \
     X(suite_calibration)                                                                          \
     X(suite_diagnosis)                                                                            \
-    X(suite_edge)
+    X(suite_edge)                                                                                 \
+    X(suite_faults)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)
