@@ -6031,6 +6031,8 @@ static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data
         if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
             return NPKSD_ERROR_GENERATOR;
     }
+    if (!npksdi_finite(buffer, 2 * n * m))
+        return NPKSD_ERROR_NONFINITE;
     for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
         npksdi_pun one, two;
         one.value = buffer[i];
