@@ -917,7 +917,7 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
 /* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
-    for (;;) {
+    for (int tries = 0;; tries++) {
         uint64_t word = npksdi_word(rng);
         size_t layer = (size_t)(word & 127);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
@@ -3029,8 +3029,10 @@ static npksd_real npksdi_estimate_mmd(const npksd_tester *t, const npksdi_scratc
    so that p stays exact, and no NaN gets any further. */
 static void npksdi_tame(npksd_real *values, size_t count)
 {
-    for (size_t k = 0; k < count; k++)
-        values[k] = npksdi_finite(values + k, 1) ? npksdi_clamp(values[k], NPKSDI_HUGE) : NPKSDI_HUGE;
+    for (size_t k = 0; k < count; k++) {
+        int number = npksdi_finite(values + k, 1);
+        values[k] = number ? npksdi_clamp(values[k], NPKSDI_HUGE) : NPKSDI_HUGE;
+    }
 }
 
 /* All components of the data set in the scratch, in the tester's order. */
@@ -4469,7 +4471,8 @@ static void npksdi_set_bandwidth(npksd_tester *t, npksd_real sigma)
     const npksd_options *o = &t->options_;
     int bands = (o->components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR)) != 0;
     npksd_real one = 1;
-    t->bandwidth_ = sigma;
+    sigma = npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
+    t->bandwidth_ = sigma; /* within what an option may be, so that 1 / sigma^2 is a number */
     npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
                        npksdi_needs_base(t), sigma);
     npksdi_set_kernels(&t->base_kernel_, &one, 1, 1, sigma);
@@ -5369,9 +5372,11 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
         if (status != NPKSD_OK)
             return status;
         for (size_t l = 0; l < some; l++)
-            for (size_t j = 0; j < m; j++)
-                scores[(first + l) * m + j] = npksdi_clamp(s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j],
-                                                           NPKSDI_LARGEST); /* scale: 1e-310 */
+            for (size_t j = 0; j < m; j++) {
+                npksd_real score = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j]; /* scale: 1e-310 */
+                npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
+                scores[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
+            }
     }
     return NPKSD_OK;
 }
@@ -6466,18 +6471,45 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     return NPKSD_OK;
 }
 
+static int npksdi_within(const npksd_real *values, size_t count, npksd_real low, npksd_real high)
+{
+    int within = 1;
+    for (size_t k = 0; k < count; k++)
+        within &= values[k] >= low && values[k] <= high;
+    return within;
+}
+
+/* The weights fix how many columns there are: no more than planned, and equal where it was planned so. */
+static int npksdi_blob_weights_sane(const npksd_tester *t)
+{
+    size_t m = t->m_, drawn = 0;
+    int shared = t->options_.resample > 0 && !t->options_.resample_redraw;
+    npksd_real equal = 1 / (npksd_real)m, most = shared ? 1 : equal;
+    for (size_t i = 0; i < m; i++)
+        drawn += NPKSDI_MODEL(t, weights)[i] > 0;
+    return npksdi_within(NPKSDI_MODEL(t, weights), m, shared ? 0 : equal, most) && drawn > 0 &&
+           (!shared || drawn <= t->options_.resample);
+}
+
 /* A blob may come from anywhere: what was read must be something that a fit can produce. */
 static int npksdi_blob_sane(const npksd_tester *t)
 {
-    int sane = t->bandwidth_ > 0 && t->flags_ < 4;
+    const npksd_real wide = NPKSDI_UNSCALED_CLAMP;
+    size_t m = t->m_, sub = t->sub_panels_ * NPKSDI_T, F = npksdi_frequency_panels(t) * NPKSDI_T;
+    size_t centres = t->centre_count_ * (t->summary_ == NPKSD_SUMMARY_ALL ? m : m * (1 + t->d_));
+    int sane = t->bandwidth_ > 0 && t->flags_ < 4 && npksdi_blob_weights_sane(t) &&
+               npksdi_within(NPKSDI_MODEL(t, centres), centres, -NPKSDI_CLAMP, NPKSDI_CLAMP) &&
+               npksdi_within(NPKSDI_MODEL(t, sub), sub * m, -wide, wide) &&
+               npksdi_within(NPKSDI_MODEL(t, sub_norm), sub, 0, NPKSDI_HUGE) &&
+               npksdi_within(NPKSDI_MODEL(t, sub_weight), sub, 0, 1) &&
+               npksdi_within(NPKSDI_MODEL(t, frequencies), F * m, -16 * wide, 16 * wide);
     for (size_t l = 0; l < t->component_count_; l++)
         sane &= NPKSDI_MODEL(t, component_sd)[l] > 0 || !t->pilot_needed_;
     for (size_t i = 0; i + 1 < t->width_; i++)
         sane &= NPKSDI_MODEL(t, coordinate_sd)[i] > 0;
-    for (size_t i = 0; i < t->m_; i++) {
+    for (size_t i = 0; i < m; i++) {
         uint32_t family = npksdi_ints(t, t->at_.family_of_)[i];
-        npksd_real weight = NPKSDI_MODEL(t, weights)[i];
-        sane &= NPKSDI_MODEL(t, scale)[i] >= NPKSDI_TINY && weight >= 0 && weight <= 1;
+        sane &= NPKSDI_MODEL(t, scale)[i] >= NPKSDI_TINY;
         sane &= family < t->family_count_ || family == (uint32_t)NPKSDI_CONSTANT;
         sane &= NPKSDI_MODEL(t, box_low)[i] <= NPKSDI_MODEL(t, box_high)[i];
         sane &= npksdi_abs(NPKSDI_MODEL(t, knot_low)[i]) <= NPKSDI_CLAMP;
