@@ -169,6 +169,7 @@
 #define npksd_tester_scores NPKSDI_NAME(tester_scores)
 #define npksd_tester_save NPKSDI_NAME(tester_save)
 #define npksd_tester_load NPKSDI_NAME(tester_load)
+#define npksd_tester_shape NPKSDI_NAME(tester_shape)
 #define npksd_tester_destroy NPKSDI_NAME(tester_destroy)
 #define npksd_tester_prepare NPKSDI_NAME(tester_prepare)
 #define npksd_tester_scratch_size NPKSDI_NAME(tester_scratch_size)
@@ -419,6 +420,10 @@ NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *byte
                                          const npksd_allocator *allocator);
 /* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc); it draws no
    replicates. Bytes that were cut, altered or made by the other precision: NPKSD_ERROR_FORMAT. */
+
+NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
+/* Rows and coordinates that a check reads. Ask a tester from a blob before you give it rows: the blob says
+   how many, whoever wrote it. Either pointer may be NULL. */
 
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 /* Gives the memory of create back; does nothing for init or NULL. */
@@ -5296,6 +5301,14 @@ NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_
         *done = t != NULL ? t->units_done_ : 0;
     if (total != NULL)
         *total = t != NULL ? t->units_total_ : 0;
+}
+
+NPKSDI_DEF void npksd_tester_shape(const npksd_tester *t, size_t *n, size_t *m)
+{
+    if (n != NULL)
+        *n = t != NULL ? t->n_ : 0;
+    if (m != NULL)
+        *m = t != NULL ? t->m_ : 0;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *observed,

@@ -14,7 +14,8 @@
     X(suite_calibration)                                                                          \
     X(suite_diagnosis)                                                                            \
     X(suite_edge)                                                                                 \
-    X(suite_faults)
+    X(suite_faults)                                                                               \
+    X(suite_blob)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)
