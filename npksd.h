@@ -171,6 +171,7 @@
 #define npksd_tester_scores NPKSDI_NAME(tester_scores)
 #define npksd_tester_save NPKSDI_NAME(tester_save)
 #define npksd_tester_load NPKSDI_NAME(tester_load)
+#define npksd_tester_shape NPKSDI_NAME(tester_shape)
 #define npksd_tester_destroy NPKSDI_NAME(tester_destroy)
 #define npksd_tester_prepare NPKSDI_NAME(tester_prepare)
 #define npksd_tester_scratch_size NPKSDI_NAME(tester_scratch_size)
@@ -423,6 +424,10 @@ NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *byte
 /* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc); it draws no
    replicates. Bytes that were cut, altered or made by the other precision: NPKSD_ERROR_FORMAT. */
 
+NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
+/* Rows and coordinates that a check reads. Ask a tester from a blob before you give it rows: the blob says
+   how many, whoever wrote it. Either pointer may be NULL. */
+
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 /* Gives the memory of create back; does nothing for init or NULL. */
 
@@ -552,6 +557,7 @@ void *memset(void *, int, size_t);
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
 #define NPKSDI_TINY FLT_MIN
+#define NPKSDI_LARGEST FLT_MAX
 #define NPKSDI_EPSILON FLT_EPSILON
 #define NPKSDI_HUGE NPKSDI_C(1e37)
 #define NPKSDI_CLAMP NPKSDI_C(1e4)           /* largest scaled value */
@@ -564,6 +570,7 @@ typedef uint32_t npksdi_bits;
 #define NPKSDI_BIAS 127
 #else
 #define NPKSDI_TINY DBL_MIN
+#define NPKSDI_LARGEST DBL_MAX
 #define NPKSDI_EPSILON DBL_EPSILON
 #define NPKSDI_HUGE NPKSDI_C(1e300)
 #define NPKSDI_CLAMP NPKSDI_C(1e6)
@@ -908,20 +915,25 @@ static const npksd_real npksdi_layers[129] = {
     NPKSDI_C(0.3628714310284183), NPKSDI_C(0.27232086470466385), NPKSDI_C(0.0),
 };
 
+/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is then taken:
+   no rng worth the name comes there (a chance of 2^-200), and a broken one does not hang the program. */
+enum { NPKSDI_TRIES = 200 };
+
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
 {
     npksd_real x, y, r = npksdi_layers[1];
+    int tries = 0;
     do {
         x = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng))) / r;
         y = -NPKSD_LOG(1 - npksdi_unit(npksdi_word(rng)));
-    } while (2 * y < x * x);
+    } while (2 * y < x * x && ++tries < NPKSDI_TRIES);
     return r + x;
 }
 
 /* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
-    for (;;) {
+    for (int tries = 0;; tries++) {
         uint64_t word = npksdi_word(rng);
         size_t layer = (size_t)(word & 127);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
@@ -933,7 +945,7 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
                 npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
                 npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
                 npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
-                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x))
+                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x) && tries < NPKSDI_TRIES)
                     continue;
             }
         }
@@ -948,10 +960,11 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
     for (int shift = 1; shift < 64; shift *= 2)
         mask |= mask >> shift;
     uint64_t draw;
+    int tries = 0;
     do
         draw = npksdi_word(rng) & mask;
-    while (draw >= bound);
-    return (size_t)draw;
+    while (draw >= bound && ++tries < NPKSDI_TRIES);
+    return (size_t)(draw < bound ? draw : draw - bound);
 }
 
 /* ======== >>linalg: the one product kernel, Cholesky, selection ======== */
@@ -3153,6 +3166,16 @@ static npksd_real npksdi_estimate_mmd(const npksd_tester *t, const npksdi_scratc
     return (2 * npksdi_lane_sum(inner) + n) / (n * n) - 2 * between / (n * Q) + t->sub_self_;
 }
 
+/* What left the range of numbers is a very large one: the null and the observed rows are treated alike,
+   so that p stays exact, and no NaN gets any further. */
+static void npksdi_tame(npksd_real *values, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        int number = npksdi_finite(values + k, 1);
+        values[k] = number ? npksdi_clamp(values[k], NPKSDI_HUGE) : NPKSDI_HUGE;
+    }
+}
+
 /* All components of the data set in the scratch, in the tester's order. */
 static void npksdi_components(const npksd_tester *t, const npksdi_scratch *w, npksd_real *values)
 {
@@ -3175,6 +3198,7 @@ static void npksdi_components(const npksd_tester *t, const npksdi_scratch *w, np
         else
             values[l] = npksdi_estimate_mmd(t, w, &t->kernels_);
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 /* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth:
@@ -3191,6 +3215,7 @@ static void npksdi_coordinates(const npksd_tester *t, const npksdi_scratch *w,
     if (t->options_.features > 0) {
         npksd_real V, mirror, omega2;
         npksdi_wave_statistic(t, w, kernels, kernels->base_, &V, &mirror, &omega2, v);
+        npksdi_tame(v, m);
         return;
     }
     npksd_real all = npksdi_total(t, rho1) + n;
@@ -3211,6 +3236,7 @@ static void npksdi_coordinates(const npksd_tester *t, const npksdi_scratch *w,
         npksd_real xx = 2 * square - 4 * npksdi_lane_sum(sum + 2 * NPKSDI_T);
         v[i] = weights[i] * weights[i] / (n * n) * (ss + inverse * (xs + all) - inverse * inverse * xx);
     }
+    npksdi_tame(v, m);
 }
 
 /* T = max_l (c_l - mean_l) / sd_l, two-sided for MIRROR; a single component stands for itself. */
@@ -3340,6 +3366,7 @@ static void npksdi_running(npksd_real *mean, npksd_real *square, npksd_real valu
 static npksd_real npksdi_running_sd(npksd_real mean, npksd_real square, size_t count)
 {
     npksd_real sd = NPKSD_SQRT(npksdi_max(0, square) / (npksd_real)(count > 1 ? count - 1 : 1));
+    sd = npksdi_min(sd, NPKSDI_HUGE); /* squares leave the range before their root does */
     return npksdi_max(npksdi_max(sd, NPKSDI_C(1e-12) * npksdi_abs(mean)), NPKSDI_TINY);
 }
 
@@ -4645,7 +4672,8 @@ static void npksdi_set_bandwidth(npksd_tester *t, npksd_real sigma)
     const npksd_options *o = &t->options_;
     int bands = (o->components & (NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR)) != 0;
     npksd_real one = 1;
-    t->bandwidth_ = sigma;
+    sigma = npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
+    t->bandwidth_ = sigma; /* within what an option may be, so that 1 / sigma^2 is a number */
     npksdi_set_kernels(&t->kernels_, t->scales_, bands ? o->scale_count : 0,
                        npksdi_needs_base(t), sigma);
     npksdi_set_kernels(&t->base_kernel_, &one, 1, 1, sigma);
@@ -5108,11 +5136,13 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *rows, npks
     }
     if (t->n_ == 1)
         observed->ksd2_ = 0;
+    npksdi_tame(&observed->ksd2_, 1);
     if (influence != NULL) {
         if (t->options_.features > 0)
             npksdi_wave_influence(t, w, influence);
         else
             npksdi_influence(t, w, influence);
+        npksdi_tame(influence, t->n_);
     }
     return NPKSD_OK;
 }
@@ -5219,6 +5249,7 @@ static void npksdi_wild_components(npksd_tester *t, const npksd_real *signs, npk
         }
         values[l] = component->u_ ? 2 * pairs / (nr * (nr - 1)) : (2 * pairs + diagonal) / (nr * nr);
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 static void npksdi_wild_signs(npksdi_scratch *w, size_t index, npksd_real *signs, size_t n)
@@ -5253,6 +5284,8 @@ static npksd_status npksdi_wild_check(npksd_tester *t, const npksd_real *rows, n
     unsigned leading;
     if (t->sample_fn_ == NULL)
         npksdi_wild_scale(t, rows);
+    for (size_t l = 0; l < t->component_count_; l++)
+        sd[l] = 1; /* until the signs say better */
     npksd_status status = npksdi_observe(t, rows, &observed, NULL, influence);
     if (status != NPKSD_OK)
         return status;
@@ -5469,6 +5502,14 @@ NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_
         *total = t != NULL ? t->units_total_ : 0;
 }
 
+NPKSDI_DEF void npksd_tester_shape(const npksd_tester *t, size_t *n, size_t *m)
+{
+    if (n != NULL)
+        *n = t != NULL ? t->n_ : 0;
+    if (m != NULL)
+        *m = t != NULL ? t->m_ : 0;
+}
+
 NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *observed,
                                            npksd_result *result, npksd_diagnosis *diagnosis)
 {
@@ -5543,8 +5584,11 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
         if (status != NPKSD_OK)
             return status;
         for (size_t l = 0; l < some; l++)
-            for (size_t j = 0; j < m; j++)
-                scores[(first + l) * m + j] = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j];
+            for (size_t j = 0; j < m; j++) {
+                npksd_real score = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j]; /* scale: 1e-310 */
+                npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
+                scores[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
+            }
     }
     return NPKSD_OK;
 }
@@ -5634,7 +5678,7 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     while (npksdi_median_item(&state, &measure)) {
     }
     npksdi_free(&o.allocator, memory, sizer.bytes_);
-    *out = state.result_ > 0 ? state.result_ / measure.unit_ : 1;
+    *out = state.result_ > 0 ? npksdi_min(state.result_ / measure.unit_, NPKSDI_LARGEST) : 1;
     return NPKSD_OK;
 }
 
@@ -5705,6 +5749,10 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     for (size_t i = 0; weights != NULL && i < m; i++)
         if (weights[i] < 0)
             return NPKSD_ERROR_ARGUMENT;
+    for (size_t i = 0; i < n * m; i++) /* squares must fit; in halves, so that the difference does */
+        if (npksdi_abs(scores[i]) > NPKSDI_UNSCALED_CLAMP ||
+            npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > NPKSDI_UNSCALED_CLAMP)
+            return NPKSD_ERROR_NUMERIC;
     npksd_status status = npksd_tester_create(&t, n, m, npksdi_no_sample, NULL, &o);
     if (status != NPKSD_OK)
         return status;
@@ -5728,7 +5776,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     npksdi_evaluate_all(t, w, &t->kernels_, 0);
     npksdi_components(t, w, &value);
     npksd_tester_destroy(t);
-    if (!npksdi_finite(&value, 1))
+    if (!(npksdi_abs(value) < NPKSDI_HUGE)) /* npksdi_tame */
         return NPKSD_ERROR_NUMERIC;
     *out = value;
     return NPKSD_OK;
@@ -5996,6 +6044,7 @@ static void npksdi_label_components(const npksd_tester *t, const npksdi_samples 
             values[l] = component->u_ ? 2 * pairs / others : (2 * pairs + diagonal) / (n * n);
         }
     }
+    npksdi_tame(values, t->component_count_);
 }
 
 static void npksdi_label_coordinates(const npksd_tester *t, const npksdi_samples *s, size_t label,
@@ -6006,6 +6055,7 @@ static void npksdi_label_coordinates(const npksd_tester *t, const npksdi_samples
     npksd_real n = (npksd_real)s->n_;
     for (size_t i = 0; i + 1 < t->width_; i++)
         v[i] = (2 * sums[i] + sums[t->m_ + i]) / (n * n);
+    npksdi_tame(v, t->width_ - 1);
 }
 
 /* All labellings are summed: pilot, replicates, then the truth, as for a generator. */
@@ -6028,6 +6078,7 @@ static void npksdi_judge_labellings(npksd_tester *t, npksdi_samples *s, npksdi_o
     observed->statistic_ = npksdi_combine(t, values, &observed->leading_);
     npksd_real n = (npksd_real)s->n_;
     observed->ksd2_ = s->n_ > 1 ? 2 * s->sums_[t->kernels_.base_] / (n * (n - 1)) : 0;
+    npksdi_tame(&observed->ksd2_, 1);
     t->stage_ = NPKSDI_STAGE_DONE;
 }
 
@@ -6060,6 +6111,8 @@ static npksd_status npksdi_permute(npksd_tester *t, npksdi_samples *s, size_t *o
         for (size_t a = 0; a < s->block_ && s->pool_order_[k] < s->n_ / s->block_; a++)
             diagnosis->row_influence[s->pool_order_[k] * s->block_ + a] =
                 influence[k * s->block_ + a] / (npksd_real)s->n_;
+    if (wants_rows)
+        npksdi_tame(diagnosis->row_influence, s->n_);
     npksdi_judge_labellings(t, s, &observed);
     observed.out_of_range_ = npksdi_outside(t, s->observed_, s->n_);
     npksdi_report(t, &observed, t->options_.replicates, 0, result);
@@ -6106,7 +6159,8 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
         return NPKSD_ERROR_ARGUMENT;
     npksdi_source source = {NPKSDI_GIVEN_ROWS, s.pool_, own};
     npksdi_sizer sizer = {0, 0};
-    npksdi_room(&sizer, npksdi_plan(&plan, n, m, &o, source), 1);
+    size_t needed = npksdi_plan(&plan, n, m, &o, source);
+    npksdi_room(&sizer, needed, 1);
     s.labellings_ = 1 + o.replicates + (plan.pilot_needed_ ? o.pilot : 0);
     s.words_ = npksdi_ceil_div(s.labellings_, 64);
     s.width_ = 2 * plan.kernels_.count_ + 2 + NPKSDI_ROW_SUMS + (o.diagnose ? 2 * m : 0);
@@ -6115,7 +6169,7 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     size_t at_order = npksdi_room(&sizer, s.pool_blocks_, sizeof(size_t));
     size_t at_member = npksdi_room(&sizer, npksdi_times(&sizer, s.pool_, s.words_), sizeof(uint64_t));
     size_t at_sums = npksdi_room(&sizer, npksdi_times(&sizer, s.words_ * 64, s.width_), sizeof(npksd_real));
-    if (sizer.bad_ || plan.bytes_ == 0)
+    if (sizer.bad_ || needed == 0)
         return NPKSD_ERROR_MEMORY;
     size_t bytes = sizer.bytes_ + NPKSDI_ALIGNMENT - 1;
     void *memory = npksdi_alloc(&o.allocator, bytes);
@@ -6195,6 +6249,8 @@ static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data
         if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
             return NPKSD_ERROR_GENERATOR;
     }
+    if (!npksdi_finite(buffer, 2 * n * m))
+        return NPKSD_ERROR_NONFINITE;
     for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
         npksdi_pun one, two;
         one.value = buffer[i];
@@ -6608,6 +6664,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         return NPKSD_ERROR_STATE;
     NPKSD_MEMSET(&blob, 0, sizeof blob);
     npksd_options o = t->options_;
+    o.summary = t->summary_; /* of one coordinate: none, whatever was asked for */
     npksdi_blob_head(&blob, 0);
     npksdi_blob_options(&blob, &o, &t->n_, &t->m_, t->scales_);
     npksdi_blob_model(&blob, t);
@@ -6627,18 +6684,45 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     return NPKSD_OK;
 }
 
+static int npksdi_within(const npksd_real *values, size_t count, npksd_real low, npksd_real high)
+{
+    int within = 1;
+    for (size_t k = 0; k < count; k++)
+        within &= values[k] >= low && values[k] <= high;
+    return within;
+}
+
+/* The weights fix how many columns there are: no more than planned, and equal where it was planned so. */
+static int npksdi_blob_weights_sane(const npksd_tester *t)
+{
+    size_t m = t->m_, drawn = 0;
+    int shared = t->options_.resample > 0 && !t->options_.resample_redraw;
+    npksd_real equal = 1 / (npksd_real)m, most = shared ? 1 : equal;
+    for (size_t i = 0; i < m; i++)
+        drawn += NPKSDI_MODEL(t, weights)[i] > 0;
+    return npksdi_within(NPKSDI_MODEL(t, weights), m, shared ? 0 : equal, most) && drawn > 0 &&
+           (!shared || drawn <= t->options_.resample);
+}
+
 /* A blob may come from anywhere: what was read must be something that a fit can produce. */
 static int npksdi_blob_sane(const npksd_tester *t)
 {
-    int sane = t->bandwidth_ > 0 && t->flags_ < 4;
+    const npksd_real wide = NPKSDI_UNSCALED_CLAMP;
+    size_t m = t->m_, sub = t->sub_panels_ * NPKSDI_T, F = npksdi_frequency_panels(t) * NPKSDI_T;
+    size_t centres = t->centre_count_ * (t->summary_ == NPKSD_SUMMARY_ALL ? m : m * (1 + t->d_));
+    int sane = t->bandwidth_ > 0 && t->flags_ < 4 && npksdi_blob_weights_sane(t) &&
+               npksdi_within(NPKSDI_MODEL(t, centres), centres, -NPKSDI_CLAMP, NPKSDI_CLAMP) &&
+               npksdi_within(NPKSDI_MODEL(t, sub), sub * m, -wide, wide) &&
+               npksdi_within(NPKSDI_MODEL(t, sub_norm), sub, 0, NPKSDI_HUGE) &&
+               npksdi_within(NPKSDI_MODEL(t, sub_weight), sub, 0, 1) &&
+               npksdi_within(NPKSDI_MODEL(t, frequencies), F * m, -16 * wide, 16 * wide);
     for (size_t l = 0; l < t->component_count_; l++)
         sane &= NPKSDI_MODEL(t, component_sd)[l] > 0 || !t->pilot_needed_;
     for (size_t i = 0; i + 1 < t->width_; i++)
         sane &= NPKSDI_MODEL(t, coordinate_sd)[i] > 0;
-    for (size_t i = 0; i < t->m_; i++) {
+    for (size_t i = 0; i < m; i++) {
         uint32_t family = npksdi_ints(t, t->at_.family_of_)[i];
-        npksd_real weight = NPKSDI_MODEL(t, weights)[i];
-        sane &= NPKSDI_MODEL(t, scale)[i] >= NPKSDI_TINY && weight >= 0 && weight <= 1;
+        sane &= NPKSDI_MODEL(t, scale)[i] >= NPKSDI_TINY;
         sane &= family < t->family_count_ || family == (uint32_t)NPKSDI_CONSTANT;
         sane &= NPKSDI_MODEL(t, box_low)[i] <= NPKSDI_MODEL(t, box_high)[i];
         sane &= npksdi_abs(NPKSDI_MODEL(t, knot_low)[i]) <= NPKSDI_CLAMP;
@@ -6718,6 +6802,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
 
 #undef NPKSDI_C
 #undef NPKSDI_TINY
+#undef NPKSDI_LARGEST
 #undef NPKSDI_EPSILON
 #undef NPKSDI_HUGE
 #undef NPKSDI_CLAMP

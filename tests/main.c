@@ -12,7 +12,10 @@
     X(suite_scores)                                                                               \
     X(suite_components)                                                                           \
     X(suite_calibration)                                                                          \
-    X(suite_diagnosis)
+    X(suite_diagnosis)                                                                            \
+    X(suite_edge)                                                                                 \
+    X(suite_faults)                                                                               \
+    X(suite_blob)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)

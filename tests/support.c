@@ -23,13 +23,34 @@ npksd_real not_a_number(void) { return from_bits(UINT64_C(0x7ff8000000000000), 0
 npksd_real plus_infinity(void) { return from_bits(UINT64_C(0x7ff0000000000000), 0x7f800000u); }
 npksd_real minus_infinity(void) { return from_bits(UINT64_C(0xfff0000000000000), 0xff800000u); }
 
+int finite_bits(const npksd_real *values, size_t count)
+{
+    const uint64_t wide_mask = UINT64_C(0x7ff0000000000000);
+    const uint32_t narrow_mask = 0x7f800000u;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t wide = 0;
+        uint32_t narrow = 0;
+        memcpy(sizeof *values == sizeof wide ? (void *)&wide : (void *)&narrow, &values[i],
+               sizeof values[i]);
+        if ((wide & wide_mask) == wide_mask || (narrow & narrow_mask) == narrow_mask)
+            return 0;
+    }
+    return 1;
+}
+
 /* ======== data ======== */
+
+/* Call number `call`, counted from 1: is it bad? */
+static int is_bad(size_t call, size_t bad_call, int for_ever)
+{
+    return call == bad_call || (for_ever && bad_call > 0 && call > bad_call);
+}
 
 /* Counts the call; 1 = it is to give up. A bad number is written over the last of `count`. */
 static int apply_fault(void *user_data, npksd_real *numbers, size_t count)
 {
     test_source *source = (test_source *)user_data;
-    if (!source || ++source->calls != source->bad_call)
+    if (!source || !is_bad(++source->calls, source->bad_call, source->for_ever))
         return 0;
     switch (source->fault) {
     case FAULT_RETURN: return 1;
@@ -72,6 +93,12 @@ void sum_of_others(const npksd_real *row, size_t m, size_t i, npksd_real *t, voi
         t[0] += row[j];
 }
 
+void faulty_sum(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *source)
+{
+    sum_of_others(row, m, i, t, NULL);
+    apply_fault(source, t, 1);
+}
+
 void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed)
 {
     npksd_rng_state state;
@@ -84,7 +111,7 @@ void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed)
 static void *heap_alloc(size_t bytes, void *user_data)
 {
     test_heap *heap = (test_heap *)user_data;
-    if (++heap->calls == heap->fail_at || bytes > ((size_t)1 << 30))
+    if (is_bad(++heap->calls, heap->fail_at, heap->for_ever) || bytes > ((size_t)1 << 30))
         return NULL;
     for (size_t i = 0; i < HEAP_BLOCKS; i++) {
         if (heap->blocks[i])

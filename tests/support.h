@@ -25,6 +25,7 @@ const char *status_name(int status);   /* for ASSERT_ENUM_EQ */
 npksd_real not_a_number(void);
 npksd_real plus_infinity(void);
 npksd_real minus_infinity(void);
+int finite_bits(const npksd_real *values, size_t count); /* neither NaN nor infinity among them */
 
 /* ======== data: x_0 = z_0, x_i = x_{i-1}/2 + z_i, z standard normal ======== */
 
@@ -33,6 +34,7 @@ typedef enum test_fault { FAULT_RETURN, FAULT_NAN, FAULT_INF, FAULT_MINUS_INF } 
 typedef struct test_source {
     size_t calls;     /* so far */
     size_t bad_call;  /* the call, counted from 1, in which the fault shows; 0: never */
+    int for_ever;     /* and in every later one */
     test_fault fault; /* non-zero return, or a bad number as the last one written */
 } test_source;
 
@@ -41,6 +43,8 @@ int chain_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scor
 /* Generator and its true score; the last argument is a test_source or NULL. */
 
 void sum_of_others(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *unused);
+void faulty_sum(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *source);
+/* Summaries; the second takes a test_source (FAULT_RETURN: it has no way to give up). */
 
 void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed);
 /* n rows of chain_sample */
@@ -52,6 +56,7 @@ enum { HEAP_BLOCKS = 16 };
 typedef struct test_heap {
     size_t calls;   /* allocations asked for so far */
     size_t fail_at; /* this one, counted from 1, fails; 0: none */
+    int for_ever;   /* and every later one */
     size_t live;    /* blocks not given back */
     size_t wrong;   /* frees of a foreign pointer, or with another size than asked for */
     void *blocks[HEAP_BLOCKS];

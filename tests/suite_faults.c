@@ -1,0 +1,493 @@
+/* Whatever the library calls fails at call k, for every k, once or for ever, through every entry: the
+   right code, outputs untouched, memory given back, and a tester that still works after a failed check. */
+#include "support.h"
+
+enum { FAULT_N = 18, FAULT_M = 2, FAULT_RUNS = 2, FAULT_SYNTHETIC = 60 }; /* n: two blocks of rows */
+
+static npksd_real data[FAULT_N * FAULT_M], synthetic[FAULT_SYNTHETIC * FAULT_M];
+
+/* ======== what may fail ======== */
+
+typedef struct fault_world {
+    test_heap heap;
+    test_source sample, score, summary;
+    uint64_t words, bad_word, stuck_at; /* rng: from that word on (or only that one) stuck_at comes out */
+    int stuck_for_ever;
+    npksd_rng_state state;
+    npksd_rng rng;
+    npksd_options options;
+    int outputs_kept; /* set by a job: nothing was written */
+    size_t failed_checks, good_checks;
+} fault_world;
+
+static uint64_t faulty_word(void *user_data)
+{
+    fault_world *world = (fault_world *)user_data;
+    uint64_t word = world->rng.next_fn(world->rng.user_data);
+    world->words++;
+    if (world->bad_word == 0 || world->words < world->bad_word)
+        return word;
+    return world->words == world->bad_word || world->stuck_for_ever ? world->stuck_at : word;
+}
+
+static void faulty_seek(uint64_t stream, void *user_data)
+{
+    fault_world *world = (fault_world *)user_data;
+    world->rng.seek_fn(stream, world->rng.user_data);
+}
+
+typedef enum fault_setting {
+    WITH_FIT, WITH_SUMMARY, WITH_SCORE, WITH_BOOTSTRAP, WITH_NOISE, WITH_WAVES, FAULT_SETTINGS
+} fault_setting;
+
+static void start_world(fault_world *world, fault_setting setting)
+{
+    npksd_options *options = &world->options;
+    memset(world, 0, sizeof *world);
+    *options = small_options();
+    options->fit_rows = 20;
+    options->pilot = 2;
+    options->allocator = heap_allocator(&world->heap);
+    options->summary_user_data = &world->summary;
+    options->score_user_data = &world->score;
+    switch (setting) {
+    case WITH_SUMMARY:
+        options->summary = NPKSD_SUMMARY_CALLBACK;
+        options->summary_fn = faulty_sum;
+        options->summary_dim = 1;
+        break;
+    case WITH_BOOTSTRAP:
+        options->calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+        options->components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+        /* fall through */
+    case WITH_SCORE:
+        options->estimator = NPKSD_ESTIMATOR_CALLBACK;
+        options->score_fn = chain_score;
+        break;
+    case WITH_NOISE: /* draws of every kind: normal, index sets, permutations */
+        options->smooth = (npksd_real)0.5;
+        options->resample = 3;
+        break;
+    case WITH_WAVES:
+        options->features = 5;
+        options->resample = 2;
+        options->resample_redraw = 1;
+        break;
+    case WITH_FIT:
+    case FAULT_SETTINGS: break;
+    }
+}
+
+static void own_rng(fault_world *world, int with_seek)
+{
+    world->rng = npksd_rng_seeded(&world->state, world->options.seed, 0);
+    world->options.rng.next_fn = faulty_word;
+    world->options.rng.seek_fn = with_seek ? faulty_seek : NULL;
+    world->options.rng.user_data = world;
+}
+
+/* ======== every entry ======== */
+
+typedef npksd_status (*entry_fn)(fault_world *world);
+
+static npksd_status enter_test(fault_world *world)
+{
+    npksd_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    npksd_status status = npksd_test(data, FAULT_N, FAULT_M, chain_sample, &world->sample,
+                                     &world->options, &result);
+    world->outputs_kept = untouched(&result, sizeof result);
+    return status;
+}
+
+static npksd_status enter_stopping_test(fault_world *world)
+{
+    world->options.stop_after =
+        world->options.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP ? 0 : SMALL_REPLICATES;
+    return enter_test(world);
+}
+
+/* Checks until one is good: a failed one must not spoil the next. */
+static npksd_status check_again(fault_world *world, npksd_tester *tester)
+{
+    npksd_result result;
+    npksd_real influence[FAULT_N];
+    npksd_diagnosis diagnosis;
+    npksd_status first = NPKSD_OK, status = NPKSD_ERROR_STATE;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.row_influence = influence;
+    for (int again = 0; again < 3 && status != NPKSD_OK; again++) {
+        memset(&result, UNTOUCHED, sizeof result);
+        memset(influence, UNTOUCHED, sizeof influence);
+        status = npksd_tester_check(tester, data, &result, &diagnosis);
+        world->outputs_kept = untouched(&result, sizeof result)
+            && untouched(influence, sizeof influence);
+        if (again == 0)
+            first = status;
+        world->failed_checks += status != NPKSD_OK && world->outputs_kept;
+        world->good_checks += status == NPKSD_OK;
+    }
+    world->outputs_kept = first != NPKSD_OK;
+    return first;
+}
+
+static npksd_status make_tester(fault_world *world, npksd_tester **tester)
+{
+    *tester = (npksd_tester *)data;
+    npksd_status status = npksd_tester_create(tester, FAULT_N, FAULT_M, chain_sample, &world->sample,
+                                              &world->options);
+    world->outputs_kept = *tester == NULL;
+    return status;
+}
+
+static npksd_status enter_tester(fault_world *world)
+{
+    npksd_tester *tester;
+    npksd_status status = make_tester(world, &tester);
+    if (status == NPKSD_OK) {
+        do
+            status = npksd_tester_step(tester, 3);
+        while (status == NPKSD_MORE);
+        world->outputs_kept = 1;
+    }
+    if (status == NPKSD_OK)
+        status = check_again(world, tester);
+    npksd_tester_destroy(tester);
+    return status;
+}
+
+static npksd_status enter_scores(fault_world *world)
+{
+    npksd_real scores[FAULT_N * FAULT_M];
+    npksd_tester *tester;
+    npksd_status status = make_tester(world, &tester);
+    if (status == NPKSD_OK)
+        status = npksd_tester_prepare(tester);
+    memset(scores, UNTOUCHED, sizeof scores);
+    if (status == NPKSD_OK) /* rows in one block: see scores_of_many_blocks */
+        status = npksd_tester_scores(tester, data, 16, scores);
+    world->outputs_kept = untouched(scores, sizeof scores);
+    npksd_tester_destroy(tester);
+    return status;
+}
+
+static npksd_status enter_workers(fault_world *world)
+{
+    npksd_real value;
+    npksd_tester *tester;
+    npksd_status status = make_tester(world, &tester), drawn = NPKSD_OK;
+    if (status == NPKSD_OK) {
+        status = npksd_tester_prepare(tester);
+        world->outputs_kept = 1;
+    }
+    for (size_t r = 0; r < SMALL_REPLICATES && status == NPKSD_OK && drawn == NPKSD_OK; r++) {
+        npksd_worker worker;
+        memset(&worker, 0, sizeof worker);
+        memset(&value, UNTOUCHED, sizeof value);
+        drawn = npksd_tester_replicates(tester, &worker, r, 1, &value);
+        if (drawn == NPKSD_OK)
+            status = npksd_tester_merge(tester, r, 1, &value);
+        world->outputs_kept = untouched(&value, sizeof value);
+    }
+    if (drawn == NPKSD_ERROR_STATE) /* bootstrap: there are none to draw */
+        drawn = status = npksd_tester_step(tester, SIZE_MAX);
+    if (drawn == NPKSD_OK && status == NPKSD_OK)
+        status = check_again(world, tester);
+    npksd_tester_destroy(tester);
+    return status != NPKSD_OK ? status : drawn;
+}
+
+static npksd_status enter_samples(fault_world *world)
+{
+    npksd_result result;
+    npksd_real out[FAULT_M + FAULT_N + SMALL_REPLICATES];
+    npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.coordinate_p = out;
+    diagnosis.row_influence = out + FAULT_M;
+    memset(&result, UNTOUCHED, sizeof result);
+    memset(out, UNTOUCHED, sizeof out);
+    npksd_status status = npksd_test_samples_diagnose(
+        data, FAULT_N, synthetic, FAULT_SYNTHETIC, FAULT_M, &world->options, &result, &diagnosis,
+        out + FAULT_M + FAULT_N);
+    world->outputs_kept = untouched(&result, sizeof result) && untouched(out, sizeof out);
+    return status;
+}
+
+static npksd_status enter_self_check(fault_world *world)
+{
+    npksd_self_check_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    npksd_status status = npksd_self_check(FAULT_N, FAULT_M, chain_sample, &world->sample,
+                                           &world->options, FAULT_RUNS, &result);
+    world->outputs_kept = untouched(&result, sizeof result);
+    return status;
+}
+
+static npksd_status enter_power(fault_world *world)
+{
+    npksd_power_result result;
+    memset(&result, UNTOUCHED, sizeof result);
+    npksd_status status = npksd_power(FAULT_N, FAULT_M, chain_sample, &world->sample, chain_sample,
+                                      &world->sample, &world->options, FAULT_RUNS, &result);
+    world->outputs_kept = untouched(&result, sizeof result);
+    return status;
+}
+
+static npksd_status enter_load(fault_world *world)
+{
+    npksd_tester *tester, *loaded = (npksd_tester *)data;
+    size_t bytes = 0;
+    void *blob = NULL;
+    npksd_status status = make_tester(world, &tester);
+    if (status == NPKSD_OK)
+        status = npksd_tester_step(tester, SIZE_MAX);
+    if (status == NPKSD_OK)
+        status = npksd_tester_save(tester, NULL, 0, &bytes);
+    if (status == NPKSD_OK) {
+        blob = malloc(bytes);
+        status = npksd_tester_save(tester, blob, bytes, &bytes);
+    }
+    if (status == NPKSD_OK) {
+        status = npksd_tester_load(&loaded, blob, bytes, &world->options.allocator);
+        world->outputs_kept = loaded == NULL;
+        if (status == NPKSD_OK)
+            status = check_again(world, loaded);
+        npksd_tester_destroy(loaded);
+    } else {
+        world->outputs_kept = 1;
+    }
+    npksd_tester_destroy(tester);
+    free(blob);
+    return status;
+}
+
+static npksd_status enter_statistic(fault_world *world)
+{
+    npksd_real out;
+    memset(&out, UNTOUCHED, sizeof out);
+    world->options.bandwidth = 1;
+    world->options.statistic = NPKSD_STATISTIC_V;
+    npksd_status status =
+        npksd_statistic(data, synthetic, FAULT_N, FAULT_M, NULL, &world->options, &out);
+    world->outputs_kept = untouched(&out, sizeof out);
+    return status;
+}
+
+static npksd_status enter_median(fault_world *world)
+{
+    npksd_real out;
+    memset(&out, UNTOUCHED, sizeof out);
+    npksd_status status = npksd_median_distance(data, FAULT_N, FAULT_M, &world->options, &out);
+    world->outputs_kept = untouched(&out, sizeof out);
+    return status;
+}
+
+static const struct {
+    const char *name;
+    entry_fn enter;
+} entries[] = {
+    { "test", enter_test },           { "stopping_test", enter_stopping_test },
+    { "tester", enter_tester },       { "scores", enter_scores },
+    { "workers", enter_workers },     { "samples", enter_samples },
+    { "self_check", enter_self_check }, { "power", enter_power },
+    { "load", enter_load },           { "statistic", enter_statistic },
+    { "median", enter_median },
+};
+enum { ENTRIES = sizeof entries / sizeof entries[0] };
+
+/* ======== each fault at each call ======== */
+
+typedef enum fault_kind {
+    NO_MEMORY, GENERATOR_GIVES_UP, GENERATOR_NAN, GENERATOR_INF, SCORE_GIVES_UP, SCORE_NAN,
+    SUMMARY_NAN, SUMMARY_INF, FAULT_KINDS
+} fault_kind;
+
+static const struct {
+    const char *name;
+    npksd_status status;
+} kinds[FAULT_KINDS] = {
+    { "memory", NPKSD_ERROR_MEMORY },           { "generator", NPKSD_ERROR_GENERATOR },
+    { "generator NaN", NPKSD_ERROR_NONFINITE }, { "generator inf", NPKSD_ERROR_NONFINITE },
+    { "score", NPKSD_ERROR_GENERATOR },         { "score NaN", NPKSD_ERROR_NONFINITE },
+    { "summary NaN", NPKSD_ERROR_NONFINITE },   { "summary inf", NPKSD_ERROR_NONFINITE },
+};
+
+static void set_source(test_source *source, size_t call, int for_ever, test_fault fault)
+{
+    source->bad_call = call;
+    source->for_ever = for_ever;
+    source->fault = fault;
+}
+
+static void set_fault(fault_world *world, fault_kind kind, size_t call, int for_ever)
+{
+    switch (kind) {
+    case NO_MEMORY:
+        world->heap.fail_at = call;
+        world->heap.for_ever = for_ever;
+        break;
+    case GENERATOR_GIVES_UP: set_source(&world->sample, call, for_ever, FAULT_RETURN); break;
+    case GENERATOR_NAN: set_source(&world->sample, call, for_ever, FAULT_NAN); break;
+    case GENERATOR_INF: set_source(&world->sample, call, for_ever, FAULT_INF); break;
+    case SCORE_GIVES_UP: set_source(&world->score, call, for_ever, FAULT_RETURN); break;
+    case SCORE_NAN: set_source(&world->score, call, for_ever, FAULT_NAN); break;
+    case SUMMARY_NAN: set_source(&world->summary, call, for_ever, FAULT_NAN); break;
+    case SUMMARY_INF: set_source(&world->summary, call, for_ever, FAULT_MINUS_INF); break;
+    case FAULT_KINDS: break;
+    }
+}
+
+static size_t calls_of(const fault_world *world, fault_kind kind)
+{
+    switch (kind) {
+    case NO_MEMORY: return world->heap.calls;
+    case SCORE_GIVES_UP:
+    case SCORE_NAN: return world->score.calls;
+    case SUMMARY_NAN:
+    case SUMMARY_INF: return world->summary.calls;
+    default: return world->sample.calls;
+    }
+}
+
+/* An early stop, or a rejection, may make a run shorter than the first one was: then the call that was
+   to fail was not reached. */
+static enum greatest_test_res one_fault(size_t entry, fault_setting setting, fault_kind kind,
+                                        size_t call, int for_ever)
+{
+    fault_world world;
+    start_world(&world, setting);
+    set_fault(&world, kind, call, for_ever);
+    npksd_status status = entries[entry].enter(&world);
+    ASSERT_STATUSm(kinds[kind].name,
+                   calls_of(&world, kind) >= call ? kinds[kind].status : NPKSD_OK, status);
+    ASSERTm(kinds[kind].name, status == NPKSD_OK || world.outputs_kept);
+    ASSERT_EQm(kinds[kind].name, 0u, world.heap.live + world.heap.wrong);
+    if (world.failed_checks > 0 && !for_ever)
+        ASSERTm("a tester after a failed check", world.good_checks > 0);
+    PASS();
+}
+
+TEST every_call_fails(size_t entry)
+{
+    size_t faults = 0;
+    for (int setting = 0; setting < FAULT_SETTINGS; setting++) {
+        fault_world clean;
+        start_world(&clean, (fault_setting)setting);
+        npksd_status status = entries[entry].enter(&clean);
+        if (status == NPKSD_ERROR_ARGUMENT || status == NPKSD_ERROR_STATE)
+            continue; /* not for these options; suite_errors says which */
+        ASSERT_STATUS(NPKSD_OK, status);
+        ASSERTm("written", !clean.outputs_kept);
+        for (int kind = 0; kind < FAULT_KINDS; kind++) {
+            size_t calls = calls_of(&clean, (fault_kind)kind), step = stride(11);
+            if (kind == SUMMARY_NAN || kind == SUMMARY_INF) /* one call for each row and coordinate */
+                step = calls / (test_quick ? 20 : 150) + 1;
+            if (kind == GENERATOR_INF) /* goes where NaN goes */
+                step = calls / 5 + 1;
+            for (size_t back = 0; back < calls; back += step)
+                for (int for_ever = 0; for_ever < 2; for_ever++, faults++)
+                    CHECK_CALL(one_fault(entry, (fault_setting)setting, (fault_kind)kind,
+                                         calls - back, for_ever));
+        }
+    }
+    ASSERT(faults > 0);
+    PASS();
+}
+
+/* A worker, a piece of replicates at a time: those before the failure are there and right. */
+TEST replicates_before_a_failure(void)
+{
+    fault_world world;
+    npksd_tester *tester;
+    npksd_worker worker;
+    npksd_real all[SMALL_REPLICATES], some[SMALL_REPLICATES];
+    memset(&worker, 0, sizeof worker);
+    start_world(&world, WITH_FIT);
+    ASSERT_STATUS(NPKSD_OK, make_tester(&world, &tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, SMALL_REPLICATES, all));
+    for (size_t k = 1; k <= SMALL_REPLICATES; k++) {
+        memset(some, UNTOUCHED, sizeof some);
+        world.sample.calls = 0;
+        world.sample.bad_call = k;
+        ASSERT_STATUS(NPKSD_ERROR_GENERATOR,
+                      npksd_tester_replicates(tester, &worker, 0, SMALL_REPLICATES, some));
+        ASSERT_MEM_EQ(all, some, (k - 1) * sizeof all[0]);
+        ASSERT(untouched(some + k - 1, (SMALL_REPLICATES - k + 1) * sizeof some[0]));
+    }
+    npksd_tester_destroy(tester);
+    ASSERT_EQ(0u, world.heap.live + world.heap.wrong);
+    PASS();
+}
+
+/* ======== a random number generator that breaks ======== */
+
+/* It cannot say so. Whatever comes out of it: an end, and a legal answer or an honest code. */
+TEST broken_rng(size_t entry)
+{
+    static const uint64_t stuck[] = { 0, UINT64_MAX, UINT64_C(0x8000000000000000), 127 };
+    for (int setting = 0; setting < FAULT_SETTINGS; setting++) {
+        for (int with_seek = 0; with_seek < 2; with_seek++) {
+            fault_world clean, world;
+            start_world(&clean, (fault_setting)setting);
+            own_rng(&clean, with_seek);
+            npksd_status status = entries[entry].enter(&clean);
+            if (status == NPKSD_ERROR_ARGUMENT || status == NPKSD_ERROR_STATE)
+                continue;
+            ASSERT_STATUS(NPKSD_OK, status);
+            uint64_t step = clean.words / (test_quick ? 2 : 6) + 1;
+            for (uint64_t back = 0; back < clean.words; back += step) {
+                for (int how = 0; how < 8; how++) {
+                    start_world(&world, (fault_setting)setting);
+                    own_rng(&world, with_seek);
+                    world.bad_word = clean.words - back;
+                    world.stuck_at = stuck[how / 2];
+                    world.stuck_for_ever = how % 2;
+                    status = entries[entry].enter(&world);
+                    ASSERT(status == NPKSD_OK || world.outputs_kept);
+                    ASSERT(status == NPKSD_OK || status == NPKSD_ERROR_GENERATOR
+                           || (status == NPKSD_ERROR_NUMERIC && world.stuck_for_ever));
+                    ASSERT_EQ(0u, world.heap.live + world.heap.wrong);
+                }
+            }
+        }
+    }
+    PASS();
+}
+
+/* Draws from a stuck rng end, and are what they should be: numbers, or below the bound. */
+TEST stuck_draws_end(void)
+{
+    for (unsigned low = 0; low < 256; low++) {
+        for (int high = 0; high < 2; high++) {
+            fault_world world;
+            start_world(&world, WITH_FIT);
+            own_rng(&world, 1);
+            world.bad_word = 1;
+            world.stuck_for_ever = 1;
+            world.stuck_at = high ? UINT64_MAX - low : low;
+            npksd_rng rng = world.options.rng;
+            npksd_real normal = npksd_normal(&rng), uniform = npksd_uniform(&rng);
+            ASSERT(finite_bits(&normal, 1) && normal > -100 && normal < 100);
+            ASSERT(uniform >= 0 && uniform < 1);
+        }
+    }
+    PASS();
+}
+
+SUITE(suite_faults)
+{
+    draw_rows(data, FAULT_N, FAULT_M, test_seed + 8000);
+    draw_rows(synthetic, FAULT_SYNTHETIC, FAULT_M, test_seed + 8001);
+    for (size_t entry = 0; entry < ENTRIES; entry++) {
+        greatest_set_test_suffix(entries[entry].name);
+        RUN_TEST1(every_call_fails, entry);
+    }
+    for (size_t entry = 0; entry < ENTRIES; entry++) {
+        greatest_set_test_suffix(entries[entry].name);
+        RUN_TEST1(broken_rng, entry);
+    }
+    RUN_TEST(replicates_before_a_failure);
+    RUN_TEST(stuck_draws_end);
+}
