@@ -372,14 +372,16 @@ static PLOT_UNUSED void plot_draw_line(FILE *f, const plot_series *s, size_t k, 
     }
 }
 
+/* one path of round dots: small files */
 static PLOT_UNUSED void plot_draw_points(FILE *f, const plot_series *s, size_t k,
                                          const plot_axis *x, const plot_axis *y)
 {
+    fprintf(f, "<path class=\"s%zu\" fill=\"none\" stroke-width=\"3.2\" stroke-linecap=\"round\" "
+            "stroke-opacity=\"0.65\" d=\"", k % PLOT_COLOURS);
     for (size_t i = 0; i < s->count; i++)
         if (s->x[i] >= x->low && s->x[i] <= x->high && s->y[i] >= y->low && s->y[i] <= y->high)
-            fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"1.7\" class=\"f%zu\" "
-                    "fill-opacity=\"0.6\"/>\n", plot_pixel(x, s->x[i]), plot_pixel(y, s->y[i]),
-                    k % PLOT_COLOURS);
+            fprintf(f, "M%.1f %.1fh0", plot_pixel(x, s->x[i]), plot_pixel(y, s->y[i]));
+    fputs("\"/>\n", f);
 }
 
 static PLOT_UNUSED void plot_draw_bars(FILE *f, const plot_series *s, size_t k, size_t place,
