@@ -436,7 +436,7 @@ static void write_section(void)
     }
     fprintf(f, "## MNIST and CIFAR-10 (tables 1 and 2)\n\n`%smake -C bench digits DATA=folder`: ",
             full ? "FULL=1 " : "");
-    runner_machine(f);
+    runner_machine(f, &all);
     fprintf(f, ".\n`npksd_test_samples`, the paper's sizes: 100 observed and 600 generated digits, "
             "200 and 800 for CIFAR-10, alpha = 0.05; %zu trials a cell, each with rows of its own. "
             "Rates with exact 95 %% intervals.\n\n", all.pieces[0].jobs);

@@ -1284,7 +1284,7 @@ static void write_intro(FILE *f)
 {
     fprintf(f, "## The paper's experiments\n\n`%smake -C bench paper`%s: ", full ? "FULL=1 " : "",
             smoke ? " (a smoke test: nothing below means anything)" : "");
-    runner_machine(f);
+    runner_machine(f, &all);
     fprintf(f, ".\nEvery rate is followed by its exact 95 %% interval (Clopper and Pearson). Seeds are "
             "fixed: rates repeat with the same npksd.h and flags. Seconds and ms are processor time; "
             "other work ran on the machine.\n\n");

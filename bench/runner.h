@@ -9,7 +9,12 @@
 #include "bench.h"
 #include "rates.h"
 
-enum { PIECE_CELLS = 10, PIECE_KEY = 64, RUNNER_PIECES = 256 };
+/* the commit of npksd.h that this program was built with */
+#ifndef BENCH_COMMIT
+#define BENCH_COMMIT "unknown"
+#endif
+
+enum { PIECE_CELLS = 10, PIECE_KEY = 64, PIECE_COMMIT = 16, RUNNER_PIECES = 256 };
 
 typedef struct piece_outcome {
     unsigned hits[PIECE_CELLS], trials[PIECE_CELLS];
@@ -25,6 +30,7 @@ typedef struct piece {
     int done;
     rate rates[PIECE_CELLS];
     double seconds;         /* median over the jobs */
+    char commit[PIECE_COMMIT]; /* of the npksd.h that was measured */
 } piece;
 
 typedef struct runner {
@@ -65,7 +71,7 @@ static BENCH_UNUSED piece *runner_find(runner *r, const char *key)
 
 /* ======== kept numbers ======== */
 
-/* a line: key jobs cells, then hits trials of each cell, then seconds */
+/* a line: key jobs cells, then hits trials of each cell, then seconds commit */
 static BENCH_UNUSED void runner_keep(const runner *r, const piece *p)
 {
     FILE *file = r->path[0] != '\0' ? fopen(r->path, "a") : NULL;
@@ -78,7 +84,7 @@ static BENCH_UNUSED void runner_keep(const runner *r, const piece *p)
     fprintf(file, "%s %zu %zu", p->key, p->jobs, p->cells);
     for (size_t c = 0; c < p->cells; c++)
         fprintf(file, " %zu %zu", p->rates[c].hits, p->rates[c].trials);
-    fprintf(file, " %.6g\n", p->seconds);
+    fprintf(file, " %.6g %s\n", p->seconds, p->commit);
     fclose(file);
 }
 
@@ -92,7 +98,10 @@ static BENCH_UNUSED int runner_parse(piece *p, const char *numbers)
         p->rates[c].trials = strtoul(end, &end, 10);
     }
     p->seconds = strtod(end, &end);
-    return *end == '\n';
+    if (*end != ' ')
+        return 0; /* a cut line */
+    snprintf(p->commit, sizeof p->commit, "%.*s", (int)strcspn(end + 1, "\n"), end + 1);
+    return end[1 + strlen(p->commit)] == '\n';
 }
 
 static BENCH_UNUSED size_t runner_recall(runner *r)
@@ -169,6 +178,7 @@ static BENCH_UNUSED void runner_piece(runner *r, piece *p)
     }
     p->seconds = bench_median(seconds, p->jobs);
     p->done = 1;
+    snprintf(p->commit, sizeof p->commit, "%s", BENCH_COMMIT);
     free(seconds);
     runner_keep(r, p);
 }
@@ -203,7 +213,23 @@ static BENCH_UNUSED void runner_run(runner *r)
 
 /* ======== the machine, for a section ======== */
 
-static BENCH_UNUSED void runner_machine(FILE *f)
+/* the commits of npksd.h behind the numbers: one, unless kept ones are older */
+static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
+{
+    const char *before = "commit ";
+    for (size_t i = 0; i < r->count; i++) {
+        size_t first = 0;
+        while (first < i && (!r->pieces[first].done
+                             || strcmp(r->pieces[first].commit, r->pieces[i].commit) != 0))
+            first++;
+        if (r->pieces[i].done && first == i) {
+            fprintf(f, "%s%s", before, r->pieces[i].commit);
+            before = ", ";
+        }
+    }
+}
+
+static BENCH_UNUSED void runner_machine(FILE *f, const runner *r)
 {
     char line[256], cpu[256] = "unknown";
     FILE *file = fopen("/proc/cpuinfo", "r");
@@ -223,8 +249,10 @@ static BENCH_UNUSED void runner_machine(FILE *f)
 #else
     const char *compiler = "unknown compiler";
 #endif
-    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s)", cpu, compiler, BENCH_FLAGS, version / 10000,
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s, ", cpu, compiler, BENCH_FLAGS, version / 10000,
             version / 100 % 100, version % 100, sizeof(npksd_real) == 4 ? "float" : "double");
+    runner_commits(f, r);
+    fprintf(f, ")");
 }
 
 #endif /* RUNNER_H */
