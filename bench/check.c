@@ -1,12 +1,13 @@
 /*
- * Tests of what the benchmarks are made of: baselines, generators, intervals, the .npy reader.
+ * Tests of what the benchmarks are made of: baselines, generators, intervals, the .npy reader,
+ * kept numbers.
  * Small cases worked by hand (the arithmetic is in the comments), then levels and powers with
  * fixed seeds and stated binomial bounds. Prints one line a test; exit status 1 if any failed.
  */
 #include "baselines.h"
 #include "generators.h"
 #include "npy.h"
-#include "rates.h"
+#include "runner.h"
 
 static size_t passed, failed;
 
@@ -392,6 +393,33 @@ static void check_npy(void)
     expect(npy_read("no/such/file", 2, &t) != NULL, "a missing file is reported");
 }
 
+/* kept numbers come back; cut lines and other sizes do not */
+static void check_kept(void)
+{
+    static runner r;
+    piece *p = runner_add(&r, "part/method", 3, 2), *q;
+    static const rate one = { 1, 3 }, two = { 2, 3 };
+    snprintf(r.path, sizeof r.path, "check.kept.tmp");
+    remove(r.path);
+    p->rates[0] = one;
+    p->rates[1] = two;
+    p->seconds = 0.25;
+    snprintf(p->commit, sizeof p->commit, "abc1234");
+    runner_keep(&r, p);
+    r.count = 0;
+    q = runner_add(&r, "part/method", 3, 2);
+    expect(runner_recall(&r) == 1 && q->done && q->rates[0].hits == 1 && q->rates[1].hits == 2
+               && q->rates[1].trials == 3 && strcmp(q->commit, "abc1234") == 0,
+           "numbers of a finished piece are kept");
+    expect_near(q->seconds, 0.25, 1e-9, "and its seconds");
+    r.count = 0;
+    runner_add(&r, "part/method", 4, 2);
+    expect(runner_recall(&r) == 0, "not for another number of trials");
+    expect(!runner_parse(q, "4 2 1 3 2 3 0.25") && !runner_parse(q, "4 2 1 3 2"),
+           "not from a cut line");
+    remove(r.path);
+}
+
 int main(void)
 {
     check_median();
@@ -404,6 +432,7 @@ int main(void)
     check_aggregate();
     check_interval();
     check_npy();
+    check_kept();
     check_gradient();
     check_adam();
     check_generators();

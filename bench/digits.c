@@ -261,7 +261,7 @@ static void plan_pieces(void)
             char key[PIECE_KEY];
             piece *p;
             snprintf(key, sizeof key, "%s/%s", c->id, ways[k].id);
-            p = runner_add(&all, key, smoke ? 2 : full ? 500 : 100, 1);
+            p = runner_add(&all, key, smoke ? 2 : full ? 500 : 200, 1);
             p->job_fn = digits_job;
             p->setting = c;
             p->method = &ways[k];
