@@ -1,0 +1,258 @@
+/*
+ * Long benchmarks in pieces: each piece is a number of independent jobs that count rejections in
+ * cells. Jobs run on several processes; a line on stderr says how far and how long; the numbers of
+ * a finished piece are kept in a text file and used again by the next run.
+ */
+#ifndef RUNNER_H
+#define RUNNER_H
+
+#include "bench.h"
+#include "rates.h"
+
+/* the commit of npksd.h that this program was built with */
+#ifndef BENCH_COMMIT
+#define BENCH_COMMIT "unknown"
+#endif
+
+enum { PIECE_CELLS = 10, PIECE_KEY = 64, PIECE_COMMIT = 16, RUNNER_PIECES = 256 };
+
+typedef struct piece_outcome {
+    unsigned hits[PIECE_CELLS], trials[PIECE_CELLS];
+    double seconds; /* processor time of one whole test */
+} piece_outcome;
+
+typedef struct piece {
+    char key[PIECE_KEY];    /* no spaces */
+    size_t jobs, cells;
+    double weight;          /* expected ms a job, for the ETA only */
+    void (*job_fn)(const struct piece *p, size_t job, piece_outcome *out);
+    const void *setting, *method; /* for job_fn */
+    int done;
+    rate rates[PIECE_CELLS];
+    double seconds;         /* median over the jobs */
+    char commit[PIECE_COMMIT]; /* of the npksd.h that was measured */
+} piece;
+
+typedef struct runner {
+    piece pieces[RUNNER_PIECES];
+    size_t count;
+    char path[1024];        /* where finished pieces are kept; empty: nowhere */
+    double start, work_done, work_all, said; /* said: when the last line was printed */
+} runner;
+
+static BENCH_UNUSED int runner_flag(const char *name)
+{
+    const char *text = getenv(name);
+    return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+}
+
+static BENCH_UNUSED piece *runner_add(runner *r, const char *key, size_t jobs, size_t cells)
+{
+    piece *p;
+    if (r->count == RUNNER_PIECES || cells > PIECE_CELLS) {
+        fprintf(stderr, "bench: raise RUNNER_PIECES or PIECE_CELLS in runner.h\n");
+        exit(2);
+    }
+    p = &r->pieces[r->count++];
+    memset(p, 0, sizeof *p);
+    snprintf(p->key, sizeof p->key, "%s", key);
+    p->jobs = jobs;
+    p->cells = cells;
+    return p;
+}
+
+static BENCH_UNUSED piece *runner_find(runner *r, const char *key)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (strcmp(r->pieces[i].key, key) == 0)
+            return &r->pieces[i];
+    return NULL;
+}
+
+/* ======== kept numbers ======== */
+
+/* a line: key jobs cells, then hits trials of each cell, then seconds commit */
+static BENCH_UNUSED void runner_keep(const runner *r, const piece *p)
+{
+    FILE *file = r->path[0] != '\0' ? fopen(r->path, "a") : NULL;
+    if (r->path[0] == '\0')
+        return;
+    if (file == NULL) {
+        fprintf(stderr, "bench: %s cannot be written: this run cannot be resumed\n", r->path);
+        return;
+    }
+    fprintf(file, "%s %zu %zu", p->key, p->jobs, p->cells);
+    for (size_t c = 0; c < p->cells; c++)
+        fprintf(file, " %zu %zu", p->rates[c].hits, p->rates[c].trials);
+    fprintf(file, " %.6g %s\n", p->seconds, p->commit);
+    fclose(file);
+}
+
+static BENCH_UNUSED int runner_parse(piece *p, const char *numbers)
+{
+    char *end;
+    if (strtoul(numbers, &end, 10) != p->jobs || strtoul(end, &end, 10) != p->cells)
+        return 0; /* of another size */
+    for (size_t c = 0; c < p->cells; c++) {
+        p->rates[c].hits = strtoul(end, &end, 10);
+        p->rates[c].trials = strtoul(end, &end, 10);
+    }
+    p->seconds = strtod(end, &end);
+    if (*end != ' ')
+        return 0; /* a cut line */
+    snprintf(p->commit, sizeof p->commit, "%.*s", (int)strcspn(end + 1, "\n"), end + 1);
+    return end[1 + strlen(p->commit)] == '\n';
+}
+
+static BENCH_UNUSED size_t runner_recall(runner *r)
+{
+    char line[1024];
+    size_t found = 0;
+    FILE *file = fopen(r->path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        char *space = strchr(line, ' ');
+        piece *p;
+        if (space == NULL)
+            continue;
+        *space = '\0';
+        p = runner_find(r, line);
+        if (p != NULL && !p->done && runner_parse(p, space + 1)) {
+            p->done = 1;
+            found++;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* ======== running ======== */
+
+/* on a terminal one line that changes, in a log a line every ten seconds */
+static BENCH_UNUSED void runner_say(runner *r, const piece *p, size_t jobs)
+{
+    double now = bench_now(), spent = now - r->start;
+    double left = r->work_done > 0 ? spent * (r->work_all - r->work_done) / r->work_done : 0;
+    int terminal = isatty(2), last = r->work_done >= r->work_all * (1 - 1e-9);
+    if (!terminal && !last && now - r->said < 10)
+        return;
+    r->said = now;
+    fprintf(stderr, "%s[%3.0f %%] %-34s %4zu of %4zu, %.0f:%02.0f left   %s", terminal ? "\r" : "",
+            r->work_all > 0 ? 100 * r->work_done / r->work_all : 100, p->key, jobs, p->jobs,
+            floor(left / 60), floor(fmod(left, 60)), terminal ? "" : "\n");
+}
+
+typedef struct runner_chunk {
+    const piece *p;
+    size_t first;
+} runner_chunk;
+
+static BENCH_UNUSED void runner_job(size_t job, void *result, void *context)
+{
+    const runner_chunk *c = (const runner_chunk *)context;
+    c->p->job_fn(c->p, c->first + job, (piece_outcome *)result);
+}
+
+static BENCH_UNUSED void runner_piece(runner *r, piece *p)
+{
+    double *seconds = (double *)bench_alloc(p->jobs, sizeof *seconds);
+    size_t processes = bench_processes(), step = p->jobs / 10 + 1;
+    if (step < processes)
+        step = processes;
+    for (size_t first = 0; first < p->jobs; first += step) {
+        size_t count = p->jobs - first < step ? p->jobs - first : step;
+        runner_chunk chunk;
+        chunk.p = p;
+        chunk.first = first;
+        const piece_outcome *out = (const piece_outcome *)bench_parallel(
+            count, processes, sizeof *out, runner_job, &chunk);
+        for (size_t j = 0; j < count; j++) {
+            seconds[first + j] = out[j].seconds;
+            for (size_t c = 0; c < p->cells; c++) {
+                p->rates[c].hits += out[j].hits[c];
+                p->rates[c].trials += out[j].trials[c];
+            }
+        }
+        r->work_done += p->weight * (double)count;
+        runner_say(r, p, first + count);
+    }
+    p->seconds = bench_median(seconds, p->jobs);
+    p->done = 1;
+    snprintf(p->commit, sizeof p->commit, "%s", BENCH_COMMIT);
+    free(seconds);
+    runner_keep(r, p);
+}
+
+/* Takes what an earlier run kept; fresh: forgets it. */
+static BENCH_UNUSED void runner_open(runner *r, int fresh)
+{
+    size_t kept;
+    if (r->path[0] == '\0')
+        return;
+    if (fresh)
+        remove(r->path);
+    kept = runner_recall(r);
+    if (kept > 0)
+        fprintf(stderr, "%zu of %zu pieces are kept in %s; FRESH=1 runs them again\n", kept,
+                r->count, r->path);
+}
+
+/* Runs what is not done yet. */
+static BENCH_UNUSED void runner_run(runner *r)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->pieces[i].done)
+            r->work_all += r->pieces[i].weight * (double)r->pieces[i].jobs;
+    r->start = bench_now();
+    for (size_t i = 0; i < r->count; i++)
+        if (!r->pieces[i].done)
+            runner_piece(r, &r->pieces[i]);
+    if (isatty(2))
+        fprintf(stderr, "\n");
+}
+
+/* ======== the machine, for a section ======== */
+
+/* the commits of npksd.h behind the numbers: one, unless kept ones are older */
+static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
+{
+    const char *before = "commit ";
+    for (size_t i = 0; i < r->count; i++) {
+        size_t first = 0;
+        while (first < i && (!r->pieces[first].done
+                             || strcmp(r->pieces[first].commit, r->pieces[i].commit) != 0))
+            first++;
+        if (r->pieces[i].done && first == i) {
+            fprintf(f, "%s%s", before, r->pieces[i].commit);
+            before = ", ";
+        }
+    }
+}
+
+static BENCH_UNUSED void runner_machine(FILE *f, const runner *r)
+{
+    char line[256], cpu[256] = "unknown";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    int version = npksd_version();
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
+            cpu[strcspn(cpu, "\n")] = '\0';
+            break;
+        }
+    if (file != NULL)
+        fclose(file);
+#if defined(__clang__)
+    const char *compiler = "clang " __clang_version__;
+#elif defined(__GNUC__)
+    const char *compiler = "gcc " __VERSION__;
+#else
+    const char *compiler = "unknown compiler";
+#endif
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s, ", cpu, compiler, BENCH_FLAGS, version / 10000,
+            version / 100 % 100, version % 100, sizeof(npksd_real) == 4 ? "float" : "double");
+    runner_commits(f, r);
+    fprintf(f, ")");
+}
+
+#endif /* RUNNER_H */
