@@ -1,15 +1,25 @@
 /*
- * How long does a test take, what does each part cost, and how far is that from the floor?
+ * How long does a test take, where does the time go, and how far is that from the machine's floor?
  *
- * The floor of a data set: draw its n x m normals through the library's own generator, then two
- * symmetric products X X' (lower triangle): (a) three plain loops, (b) cache- and register-blocked
- * plain C, same flags, (c) OpenBLAS dsyrk on one thread, if built with BLAS=1.
+ * The floor of a test: the caller's generator alone (normals through the library's own rng), the
+ * Gram products that the statistic needs (two symmetric n x n x m products a data set: OpenBLAS
+ * dsyrk, one thread), one exp a pair. The exp is taken twice: from the C library, and as the vector
+ * code of npksd.h, which is faster; ratios are given to both floors, targets judged by the first.
  *
- *     speed [part ...]     parts: tests components scores linear normals steps; none = all
+ *     speed [--out DIR] [part ...]
+ *
+ * parts: tests parts components scores plots linear memory threads units normals; none = all.
+ * DIR/speed.md is the section of RESULTS.md, DIR/speed-*.svg its figures. QUICK=1: everything runs
+ * once with small sizes, results are compared with each other, nothing is judged.
  */
 #include "bench.h"
+#include "plot.h"
+#include "speed.h"
 
-#if defined(BENCH_BLAS) && !defined(NPKSD_FLOAT)
+#include <pthread.h>
+#include <stdarg.h>
+
+#if defined(BENCH_BLAS)
 #include <cblas.h>
 #define HAVE_BLAS 1
 #else
@@ -17,110 +27,56 @@
 #endif
 
 static int quick;
+static const char *out_folder = "results";
+static FILE *section;
 static volatile double sink;
 static double clock_cost; /* of one look at the clock, taken off where it matters */
 
-/* ======== a generator that looks at the clock ======== */
+#if HAVE_BLAS
+static const speed_variant *const variants[] = { &speed_native, &speed_vectors, &speed_blas,
+                                                 &speed_plain };
+#else
+static const speed_variant *const variants[] = { &speed_native, &speed_vectors, &speed_plain };
+#endif
+enum { VARIANTS = sizeof variants / sizeof variants[0], ROUNDS_MAX = 31 };
 
-typedef struct clocked {
-    double *at, *drawing; /* when each data set began, how long the drawing took */
-    size_t calls, capacity;
-} clocked;
-
-static void fill_normals(npksd_real *rows, size_t count, npksd_rng *rng)
+/* to the screen and to the section */
+static void say(const char *format, ...)
 {
-    for (size_t i = 0; i < count; i++)
-        rows[i] = npksd_normal(rng);
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    fflush(stdout);
+    if (section == NULL)
+        return;
+    va_start(arguments, format);
+    vfprintf(section, format, arguments);
+    va_end(arguments);
 }
 
-static int clocked_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+static size_t targets, targets_missed;
+
+static const char *judged(double value, double most)
 {
-    clocked *c = (clocked *)user_data;
-    double start = bench_cpu();
-    fill_normals(rows, count * m, rng);
-    if (c->calls < c->capacity) {
-        c->at[c->calls] = start;
-        c->drawing[c->calls] = bench_cpu() - start - clock_cost;
-    }
-    c->calls++;
+    if (quick)
+        return "not judged";
+    targets++;
+    targets_missed += value > most;
+    return value <= most ? "met" : "MISSED";
+}
+
+/* ======== what is tested ======== */
+
+static int draw_normals(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    const speed_variant *v = (const speed_variant *)user_data;
+    v->normals_fn(rows, count * m, rng);
     return 0;
 }
 
-static int normal_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores,
-                        void *user_data)
-{
-    (void)user_data;
-    for (size_t i = 0; i < count * m; i++)
-        scores[i] = -rows[i];
-    return 0;
-}
-
-/* ======== the time of a data set ======== */
-
-typedef struct times {
-    double whole, fit, pilot;    /* seconds: whole test, until the first pilot data set, pilot */
-    double replicate, drawing;   /* medians: one replicate from call to call, its drawing */
-} times;
-
-/* One npksd_test under the clock. The data sets are, in order: fit, pilot, replicates. */
-static times clock_test(size_t n, size_t m, const npksd_options *o, size_t pilot)
-{
-    clocked c;
-    times t;
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, 7, 7);
-    npksd_real *observed = (npksd_real *)bench_alloc(n * m, sizeof *observed);
-    npksd_result result;
-    c.calls = 0;
-    c.capacity = 2 * o->fit_rows / n + pilot + o->replicates + 64;
-    c.at = (double *)bench_alloc(2 * c.capacity, sizeof *c.at);
-    c.drawing = c.at + c.capacity;
-    fill_normals(observed, n * m, &rng);
-    double start = bench_cpu();
-    bench_must("npksd_test", npksd_test(observed, n, m, clocked_sample, &c, o, &result));
-    double end = bench_cpu();
-    if (c.calls > c.capacity || c.calls < pilot + o->replicates)
-        bench_die("unexpected number of generator calls", NPKSD_ERROR_GENERATOR);
-    size_t first = c.calls - o->replicates, fits = first - pilot;
-    t.whole = end - start;
-    t.fit = c.at[fits] - start;
-    t.pilot = c.at[first] - c.at[fits];
-    for (size_t i = first; i < c.calls; i++)
-        c.at[i] = (i + 1 < c.calls ? c.at[i + 1] : end) - c.at[i];
-    t.replicate = bench_median(c.at + first, o->replicates) - 2 * clock_cost;
-    t.drawing = bench_median(c.drawing + first, o->replicates);
-    free(c.at);
-    free(observed);
-    return t;
-}
-
-static double *field(times *t, int f)
-{
-    return f == 0 ? &t->whole : f == 1 ? &t->fit : f == 2 ? &t->pilot
-        : f == 3 ? &t->replicate : &t->drawing;
-}
-
-enum { FIELDS = 5, REPEATS_MAX = 15, CASES_MAX = 4 };
-
-/* Medians over repeats, the cases taken in turn so that a noisy moment hits all of them. */
-static void clock_cases(size_t n, size_t m, const npksd_options *o, const size_t *pilot,
-                        size_t cases, size_t repeats, times *out)
-{
-    times all[CASES_MAX][REPEATS_MAX];
-    double values[REPEATS_MAX];
-    for (size_t r = 0; r < repeats; r++)
-        for (size_t k = 0; k < cases; k++)
-            all[k][r] = clock_test(n, m, &o[k], pilot[k]);
-    for (size_t k = 0; k < cases; k++) {
-        for (int f = 0; f < FIELDS; f++) {
-            for (size_t r = 0; r < repeats; r++)
-                values[r] = *field(&all[k][r], f);
-            *field(&out[k], f) = bench_median(values, repeats);
-        }
-    }
-}
-
-static npksd_options paper_options(void)
+/* single-scale STEIN, V: the paper's statistic */
+static npksd_options single_options(int estimator, size_t b)
 {
     static const npksd_real one = 1;
     npksd_options o = npksd_default_options();
@@ -128,205 +84,361 @@ static npksd_options paper_options(void)
     o.statistic = NPKSD_STATISTIC_V;
     o.scales = &one;
     o.scale_count = 1;
+    o.estimator = estimator;
+    o.fit_rows = 1000;
+    o.replicates = b;
     return o;
+}
+
+static npksd_options all_options(int estimator, size_t b)
+{
+    npksd_options o = npksd_default_options();
+    o.estimator = estimator;
+    o.fit_rows = 1000;
+    o.replicates = b;
+    o.pilot = 2;
+    return o;
+}
+
+typedef struct timing {
+    double whole, fit;     /* seconds; fit: all before the replicates */
+    double data_set;       /* a replicate */
+    double statistic, p;   /* what came out */
+} timing;
+
+static timing time_test(const speed_variant *v, size_t n, size_t m, const npksd_options *o,
+                        const npksd_real *observed)
+{
+    npksd_tester *tester;
+    npksd_result result;
+    timing t;
+    double start = bench_cpu();
+    bench_must("create", v->create_fn(&tester, n, m, draw_normals, (void *)(uintptr_t)v, o));
+    bench_must("prepare", v->prepare_fn(tester));
+    t.fit = bench_cpu() - start;
+    bench_must("step", v->step_fn(tester, (size_t)-1));
+    bench_must("check", v->check_fn(tester, observed, &result, NULL));
+    v->destroy_fn(tester);
+    t.whole = bench_cpu() - start;
+    t.data_set = (t.whole - t.fit) / (double)(o->replicates + 1);
+    t.statistic = (double)result.statistic;
+    t.p = (double)result.p_value;
+    return t;
+}
+
+static npksd_real *observed_rows(size_t n, size_t m)
+{
+    npksd_real *rows = (npksd_real *)bench_alloc(n * m, sizeof *rows);
+    npksd_rng_state state;
+    npksd_rng rng = speed_native.seeded_fn(&state, 7, 7);
+    speed_native.normals_fn(rows, n * m, &rng);
+    return rows;
 }
 
 /* ======== the floor ======== */
 
-static void gram_naive(const npksd_real *x, size_t n, size_t m, npksd_real *out)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++) {
-            npksd_real sum = 0;
-            for (size_t k = 0; k < m; k++)
-                sum += x[i * m + k] * x[j * m + k];
-            out[i * n + j] = sum;
-        }
-}
+typedef struct floors {
+    double drawing, products, exp_libm, exp_vector; /* seconds for one data set */
+} floors;
 
-enum { TILE_I = 4, TILE_J = 8 }; /* 32 running sums: they fit in the vector registers */
-
-/* sum[a][b] = sum over k of p[k * width + a] * q[k * width + b] */
-static void tile_products(const npksd_real *p, const npksd_real *q, size_t m, size_t width,
-                          npksd_real sum[TILE_I][TILE_J])
-{
-    npksd_real s0[TILE_J] = { 0 }, s1[TILE_J] = { 0 }, s2[TILE_J] = { 0 }, s3[TILE_J] = { 0 };
-    for (size_t k = 0; k < m; k++, p += width, q += width) {
-        npksd_real p0 = p[0], p1 = p[1], p2 = p[2], p3 = p[3];
-        for (size_t b = 0; b < TILE_J; b++) {
-            npksd_real y = q[b];
-            s0[b] += p0 * y;
-            s1[b] += p1 * y;
-            s2[b] += p2 * y;
-            s3[b] += p3 * y;
-        }
-    }
-    memcpy(sum[0], s0, sizeof s0);
-    memcpy(sum[1], s1, sizeof s1);
-    memcpy(sum[2], s2, sizeof s2);
-    memcpy(sum[3], s3, sizeof s3);
-}
-
-/* x transposed and padded to whole tiles of columns, so that the inner loop has unit stride */
-static void gram_blocked(const npksd_real *x, size_t n, size_t m, npksd_real *out, npksd_real *xt)
-{
-    size_t width = (n + TILE_J - 1) / TILE_J * TILE_J;
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = 0; i < n; i++)
-            xt[k * width + i] = x[i * m + k];
-        for (size_t i = n; i < width; i++)
-            xt[k * width + i] = 0;
-    }
-    for (size_t j = 0; j < n; j += TILE_J) {
-        for (size_t i = j / TILE_I * TILE_I; i < n; i += TILE_I) {
-            npksd_real sum[TILE_I][TILE_J];
-            tile_products(xt + i, xt + j, m, width, sum);
-            for (size_t a = 0; a < TILE_I && i + a < n; a++)
-                for (size_t b = 0; b < TILE_J && j + b <= i + a; b++)
-                    out[(i + a) * n + j + b] = sum[a][b];
-        }
-    }
-}
-
-static void gram_blas(const npksd_real *x, size_t n, size_t m, npksd_real *out)
+static void gram(const npksd_real *x, size_t n, size_t m, npksd_real *out)
 {
 #if HAVE_BLAS
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, (int)n, (int)m, 1, x, (int)m, 0, out,
                 (int)n);
 #else
-    (void)x, (void)n, (void)m, (void)out;
+    (void)x, (void)n, (void)m;
+    out[0] = 0;
 #endif
 }
 
-typedef struct floors {
-    double drawing, product[3]; /* seconds per data set; product: two Gram products */
-} floors;
-
-static floors clock_floor(size_t n, size_t m)
-{
-    size_t width = (n + TILE_J - 1) / TILE_J * TILE_J, rounds = quick ? 3 : n > 500 ? 21 : 201;
-    npksd_real *x = (npksd_real *)bench_alloc(n * m, sizeof *x);
-    npksd_real *out = (npksd_real *)bench_alloc(2 * n * n, sizeof *out);
-    npksd_real *xt = (npksd_real *)bench_alloc(width * m, sizeof *xt);
-    double *values = (double *)bench_alloc(4 * rounds, sizeof *values);
+typedef struct floor_room {
+    npksd_real *x, *out, *values;
     npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, 3, 3);
-    floors f;
-    for (size_t r = 0; r < rounds; r++) {
-        double start = bench_cpu();
-        fill_normals(x, n * m, &rng);
-        values[r] = bench_cpu() - start - clock_cost;
-        for (int kind = 0; kind < 3; kind++) {
-            start = bench_cpu();
-            for (int twice = 0; twice < 2; twice++) {
-                npksd_real *o = out + (size_t)twice * n * n;
-                if (kind == 0)
-                    gram_naive(x, n, m, o);
-                else if (kind == 1)
-                    gram_blocked(x, n, m, o, xt);
-                else
-                    gram_blas(x, n, m, o);
-            }
-            values[(size_t)(kind + 1) * rounds + r] = bench_cpu() - start - clock_cost;
-            sink = sink + (double)out[n * n - 1] + (double)out[n * n + n];
-        }
-    }
-    f.drawing = bench_median(values, rounds);
-    for (int kind = 0; kind < 3; kind++)
-        f.product[kind] = bench_median(values + (size_t)(kind + 1) * rounds, rounds);
-    free(x);
-    free(out);
-    free(xt);
-    free(values);
+    npksd_rng rng;
+    size_t pairs;
+} floor_room;
+
+static floor_room floor_open(size_t n, size_t m)
+{
+    floor_room f;
+    f.pairs = n * (n - 1) / 2;
+    f.x = (npksd_real *)bench_alloc(n * m, sizeof *f.x);
+    f.out = (npksd_real *)bench_alloc(n * n, sizeof *f.out);
+    f.values = (npksd_real *)bench_alloc(f.pairs, sizeof *f.values);
+    for (size_t i = 0; i < f.pairs; i++)
+        f.values[i] = (npksd_real)(-(double)(i % 97) / 10);
     return f;
 }
 
-static void print_ratio(double time, double floor_time, int there)
+static void floor_close(floor_room *f)
 {
-    if (there)
-        printf(" %8.1f", time / floor_time);
-    else
-        printf(" %8s", "skipped");
+    free(f->x);
+    free(f->out);
+    free(f->values);
 }
 
-static void tests(void)
+/* one data set */
+static floors time_floor(floor_room *f, size_t n, size_t m, size_t sets)
 {
-    static const size_t shapes[][3] = {
-        { 100, 40, 200 }, { 100, 3, 200 }, { 500, 10, 200 }, { 50, 4, 200 }, { 1000, 40, 20 }
-    };
-    printf("== whole tests, N = 1000 fit rows\n\n");
-    printf("paper: STEIN alone, V, one scale; default: everything, with its pilot of 200 data "
-           "sets.\nwhole, fit, pilot in ms (medians of interleaved runs); a data set in us, of "
-           "which drawing;\nratio: a data set / floor of a data set (drawing + two Gram "
-           "products)\n\n");
-    printf("%5s %3s %4s %-8s %8s %8s %8s %9s %8s | %8s %8s %8s\n", "n", "m", "b", "options",
-           "whole", "fit", "pilot", "data set", "drawing", "/ naive", "/ blocked", "/ BLAS");
-    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        size_t n = shapes[s][0], m = shapes[s][1], b = shapes[s][2];
-        npksd_options o[2] = { paper_options(), npksd_default_options() };
-        size_t pilot[2] = { 0, 200 };
-        times t[2];
-        floors f = clock_floor(n, m);
-        for (int k = 0; k < 2; k++) {
-            o[k].fit_rows = 1000;
-            o[k].replicates = b;
-        }
-        clock_cases(n, m, o, pilot, 2, quick ? 1 : n > 500 ? 3 : 9, t);
-        for (int k = 0; k < 2; k++) {
-            printf("%5zu %3zu %4zu %-8s %8.2f %8.2f %8.2f %9.1f %8.1f |", n, m, b,
-                   k == 0 ? "paper" : "default", 1e3 * t[k].whole, 1e3 * t[k].fit,
-                   1e3 * t[k].pilot, 1e6 * t[k].replicate, 1e6 * t[k].drawing);
-            for (int kind = 0; kind < 3; kind++)
-                print_ratio(t[k].replicate, f.drawing + f.product[kind], kind < 2 || HAVE_BLAS);
-            printf("\n");
-        }
-        printf("%5s %3s %4s %-8s drawing %.1f us, two products: naive %.1f, blocked %.1f, ", "", "",
-               "", "floor", 1e6 * f.drawing, 1e6 * f.product[0], 1e6 * f.product[1]);
-        if (HAVE_BLAS)
-            printf("BLAS %.1f us\n", 1e6 * f.product[2]);
-        else
-            printf("BLAS skipped (build with BLAS=1)\n");
+    floors t;
+    f->rng = speed_native.seeded_fn(&f->state, 3, 3);
+    double at[5];
+    at[0] = bench_cpu();
+    for (size_t k = 0; k < sets; k++)
+        speed_native.normals_fn(f->x, n * m, &f->rng);
+    at[1] = bench_cpu();
+    for (size_t k = 0; k < 2 * sets; k++) {
+        gram(f->x, n, m, f->out);
+        sink = sink + (double)f->out[0];
     }
-    printf("\n");
+    at[2] = bench_cpu();
+    for (size_t k = 0; k < sets; k++) {
+        for (size_t i = 0; i < f->pairs; i++)
+            f->out[i] = (npksd_real)exp((double)f->values[i]);
+        sink = sink + (double)f->out[k % f->pairs];
+    }
+    at[3] = bench_cpu();
+    for (size_t k = 0; k < sets; k++) {
+        speed_native.exps_fn(f->values, f->pairs, f->out);
+        sink = sink + (double)f->out[k % f->pairs];
+    }
+    at[4] = bench_cpu();
+    t.drawing = (at[1] - at[0]) / (double)sets;
+    t.products = (at[2] - at[1]) / (double)sets;
+    t.exp_libm = (at[3] - at[2]) / (double)sets;
+    t.exp_vector = (at[4] - at[3]) / (double)sets;
+    return t;
+}
+
+/* Three plain loops: the Stein kernel of every pair, coordinate by coordinate, standard normal. */
+static double naive_statistic(const npksd_real *x, size_t n, size_t m, double sigma2)
+{
+    double sum = 0;
+    for (size_t a = 0; a < n; a++)
+        for (size_t b = 0; b < n; b++) {
+            double r = 0, u = 0;
+            for (size_t i = 0; i < m; i++)
+                r += (double)((x[a * m + i] - x[b * m + i]) * (x[a * m + i] - x[b * m + i]));
+            double k = exp(-r / (2 * sigma2));
+            for (size_t i = 0; i < m; i++) {
+                double d = (double)(x[a * m + i] - x[b * m + i]);
+                double s = -(double)x[a * m + i], t = -(double)x[b * m + i];
+                u += s * t * k + d * k / sigma2 * (s - t) + k / sigma2 - d * d * k / sigma2 / sigma2;
+            }
+            sum += u;
+        }
+    return sum / ((double)n * (double)n);
+}
+
+static double time_naive(const npksd_real *x, size_t n, size_t m)
+{
+    double start = bench_cpu();
+    size_t sets = n * n * m > 5000000 ? 1 : 5000000 / (n * n * m) + 1;
+    for (size_t k = 0; k < sets; k++)
+        sink = sink + naive_statistic(x, n, m, (double)(2 * m));
+    return (bench_cpu() - start) / (double)sets;
+}
+
+/* ======== whole tests ======== */
+
+/* The rows that a test draws, in data sets: fit, held-out rows of AUTO, replicates. */
+static double drawn_sets(size_t n, const npksd_options *o)
+{
+    size_t sets = (o->fit_rows + n - 1) / n + o->replicates;
+    if (o->estimator == NPKSD_ESTIMATOR_AUTO)
+        sets += (o->fit_rows / 4 + n - 1) / n;
+    return (double)sets;
+}
+
+static double floor_whole(const floors *f, size_t n, const npksd_options *o, int vector_exp)
+{
+    double evaluated = (double)(o->replicates + 1);
+    return drawn_sets(n, o) * f->drawing +
+           evaluated * (f->products + (vector_exp ? f->exp_vector : f->exp_libm));
+}
+
+static double median_of(timing *all, size_t rounds, int field)
+{
+    double values[ROUNDS_MAX];
+    for (size_t r = 0; r < rounds; r++)
+        values[r] = field == 0 ? all[r].whole : field == 1 ? all[r].fit : all[r].data_set;
+    return bench_median(values, rounds);
+}
+
+static double floor_median(floors *all, size_t rounds, int field)
+{
+    double values[ROUNDS_MAX];
+    for (size_t r = 0; r < rounds; r++)
+        values[r] = field == 0 ? all[r].drawing : field == 1 ? all[r].products
+            : field == 2 ? all[r].exp_libm : all[r].exp_vector;
+    return bench_median(values, rounds);
+}
+
+/* builds of the same arithmetic must come to the same verdict */
+static void must_agree(const char *name, const timing *a, const timing *b)
+{
+    double most = sizeof(npksd_real) == 4 ? 1e-2 : 1e-6;
+    if (!(fabs(a->statistic - b->statistic) <= most * (1 + fabs(a->statistic)))) {
+        fprintf(stderr, "speed: %s: statistic %.12g, but the native build found %.12g\n", name,
+                b->statistic, a->statistic);
+        exit(1);
+    }
+}
+
+typedef struct shape {
+    size_t n, m, b, rounds;
+} shape;
+
+static void whole_tests(void)
+{
+    static const shape shapes[] = { { 100, 40, 200, 15 }, { 100, 3, 500, 15 }, { 200, 6, 500, 9 },
+                                    { 1000, 40, 100, 3 }, { 500, 784, 50, 3 } };
+    static const shape small[] = { { 50, 4, 19, 1 }, { 100, 40, 19, 1 } };
+    static const int estimators[2] = { NPKSD_ESTIMATOR_SPLINE, NPKSD_ESTIMATOR_AUTO };
+    const shape *list = quick ? small : shapes;
+    size_t count = quick ? sizeof small / sizeof small[0] : sizeof shapes / sizeof shapes[0];
+    static timing all[2][VARIANTS][ROUNDS_MAX];
+    static floors f[ROUNDS_MAX];
+    say("### Whole tests\n\nN = 1000 fit rows, single-scale STEIN, V, fit included; medians of "
+        "interleaved rounds, ms of processor time. Floor: drawing + two dsyrk a data set + one exp a "
+        "pair (C library; in brackets: vector code). Naive: three plain loops a data set, no fit.%s"
+        "\n\n| n, m, b | estimator | floor | native | / floor | vectors | / floor |%s -O2 | / native "
+        "| naive | ns a pair |\n|---|---|---|---|---|---|---|%s---|---|---|---|\n",
+        HAVE_BLAS ? "" : " (Built without BLAS=1: the floor lacks the products.)",
+        HAVE_BLAS ? " CBLAS | / floor |" : "", HAVE_BLAS ? "---|---|" : "");
+    double spline_ratio = 0, auto_ratio = 0, plain_ratio = 0, large_native = 0, large_vectors = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t n = list[k].n, m = list[k].m, b = list[k].b, rounds = list[k].rounds;
+        npksd_real *observed = observed_rows(n, m);
+        floor_room room = floor_open(n, m);
+        double naive[ROUNDS_MAX];
+        floors floor;
+        for (size_t r = 0; r < rounds; r++) {
+            f[r] = time_floor(&room, n, m, n > 300 ? 3 : 20);
+            naive[r] = time_naive(observed, n, m);
+            for (int e = 0; e < 2; e++)
+                for (int v = 0; v < VARIANTS; v++) {
+                    npksd_options o = single_options(estimators[e], b);
+                    o.alpha = (npksd_real)0.1;
+                    all[e][v][r] = time_test(variants[v], n, m, &o, observed);
+                    must_agree(variants[v]->name, &all[e][0][r], &all[e][v][r]);
+                }
+        }
+        floor.drawing = floor_median(f, rounds, 0);
+        floor.products = floor_median(f, rounds, 1);
+        floor.exp_libm = floor_median(f, rounds, 2);
+        floor.exp_vector = floor_median(f, rounds, 3);
+        double naive_whole = bench_median(naive, rounds) * (double)(b + 1);
+        for (int e = 0; e < 2; e++) {
+            npksd_options o = single_options(estimators[e], b);
+            double low = floor_whole(&floor, n, &o, 0), lower = floor_whole(&floor, n, &o, 1);
+            double whole[VARIANTS];
+            for (int v = 0; v < VARIANTS; v++)
+                whole[v] = median_of(all[e][v], rounds, 0);
+            double native = whole[0], plain = whole[VARIANTS - 1];
+            say("| %zu, %zu, %zu | %s | %.1f (%.1f) | %.1f | %.2f (%.2f) |", n, m, b,
+                e == 0 ? "SPLINE" : "AUTO", 1e3 * low, 1e3 * lower, 1e3 * native, native / low,
+                native / lower);
+            for (int v = 1; v + 1 < VARIANTS; v++)
+                say(" %.1f | %.2f (%.2f) |", 1e3 * whole[v], whole[v] / low, whole[v] / lower);
+            say(" %.1f | %.2f | %.0f | %.1f |\n", 1e3 * plain, plain / native, 1e3 * naive_whole,
+                1e9 * median_of(all[e][0], rounds, 2) / ((double)n * (double)(n - 1) / 2));
+            if (k == 0 && e == 0)
+                spline_ratio = native / low, plain_ratio = plain / native;
+            if (k == 0 && e == 1)
+                auto_ratio = native / low;
+            if (n == 1000 && e == 0)
+                large_native = native / low, large_vectors = whole[1] / low;
+        }
+        floor_close(&room);
+        free(observed);
+    }
+    say("\n");
+    if (!HAVE_BLAS || quick)
+        return;
+    say("| target | measured | |\n|---|---|---|\n");
+    say("| (100, 40, 200) SPLINE, native / floor, at most 1.5 | %.2f | %s |\n", spline_ratio,
+        judged(spline_ratio, 1.5));
+    say("| (100, 40, 200) AUTO, native / floor, at most 2.0 | %.2f | %s |\n", auto_ratio,
+        judged(auto_ratio, 2.0));
+    say("| (100, 40, 200) -O2 / native, at most 2.5 | %.2f | %s |\n", plain_ratio,
+        judged(plain_ratio, 2.5));
+    say("| (1000, 40, 100) plain C / floor, at most 1.8 | %.2f | %s |\n", large_native,
+        judged(large_native, 1.8));
+    say("| (1000, 40, 100) vector extensions / floor, at most 1.3 | %.2f | %s |\n\n", large_vectors,
+        judged(large_vectors, 1.3));
+}
+
+/* ======== where the time goes ======== */
+
+static void where_time_goes(void)
+{
+    static const size_t shapes[][2] = { { 100, 3 }, { 100, 40 }, { 200, 6 }, { 1000, 40 } };
+    size_t count = quick ? 1 : sizeof shapes / sizeof shapes[0];
+    say("### Where the time goes\n\nSPLINE scores, single scale, native build; us a data set (least "
+        "of many rounds), and the fit of 1000 rows in ms, drawing not counted.\n\n"
+        "| n, m | drawing | scaling | scores | columns | Gram products | kernel and sums | fit, ms "
+        "|\n|---|---|---|---|---|---|---|---|\n");
+    for (size_t k = 0; k < count; k++) {
+        size_t n = shapes[k][0], m = shapes[k][1];
+        npksd_options o = single_options(NPKSD_ESTIMATOR_SPLINE, 19);
+        double seconds[SPEED_PARTS], fit[9];
+        const speed_variant *v = &speed_native;
+        npksd_tester *tester = NULL;
+        for (int r = 0; r < 9; r++) {
+            v->destroy_fn(tester);
+            bench_must("create", v->create_fn(&tester, n, m, draw_normals, (void *)(uintptr_t)v,
+                                              &o));
+            double start = bench_cpu();
+            bench_must("prepare", v->prepare_fn(tester));
+            fit[r] = bench_cpu() - start;
+        }
+        v->parts_fn(tester, quick ? 3 : n > 500 ? 50 : 500, bench_cpu, seconds);
+        v->destroy_fn(tester);
+        say("| %zu, %zu |", n, m);
+        for (int part = 0; part < SPEED_PARTS; part++)
+            say(" %.1f |", 1e6 * (seconds[part] - clock_cost));
+        say(" %.2f |\n", 1e3 * (bench_median(fit, 9) -
+                                seconds[SPEED_DRAWING] * (double)((1000 + n - 1) / n)));
+    }
+    say("\n");
 }
 
 /* ======== components ======== */
 
 static void components(void)
 {
+    enum { CASES = 3 };
     static const size_t columns[2] = { 40, 3 };
-    static const double required[2] = { 2.0, 2.5 };
-    static const int estimators[2] = { NPKSD_ESTIMATOR_CALLBACK, NPKSD_ESTIMATOR_GAUSS };
-    printf("== components, n = 100, us per data set\n\n");
-    printf("single: STEIN, V, one scale; no MMD: STEIN + MIRROR + MOMENT, V and U, four scales; "
-           "all: and MMD.\nratio: no MMD / single, the whole data set, and without the drawing of "
-           "its rows\n\n");
-    printf("%3s %-9s %8s %8s %8s %8s %8s %14s %10s\n", "m", "scores", "drawing", "single", "no MMD",
-           "all", "ratio", "", "no drawing");
+    static timing all[CASES][ROUNDS_MAX];
+    size_t rounds = quick ? 1 : 15;
+    say("### Components\n\nus a data set of n = 100, SPLINE scores, native build: STEIN, V, one scale; "
+        "STEIN + MIRROR + MOMENT, V and U, four scales; and MMD.\n\n"
+        "| m | single | without MMD | all | without MMD / single | all / single |\n"
+        "|---|---|---|---|---|---|\n");
+    double ratio = 0;
     for (int c = 0; c < 2; c++) {
-        for (int e = 0; e < 2; e++) {
-            npksd_options o[3] = { paper_options(), npksd_default_options(),
-                                   npksd_default_options() };
-            size_t pilot[3] = { 0, 2, 2 };
-            times t[3];
-            o[1].components = NPKSD_COMPONENT_ALL & ~(unsigned)NPKSD_COMPONENT_MMD;
-            for (int k = 0; k < 3; k++) {
-                o[k].estimator = estimators[e];
-                o[k].score_fn = e == 0 ? normal_score : NULL;
-                o[k].fit_rows = 1000;
-                o[k].pilot = 2;
-                o[k].replicates = quick ? 19 : 999;
+        npksd_real *observed = observed_rows(100, columns[c]);
+        double set[CASES];
+        for (size_t r = 0; r < rounds; r++)
+            for (int k = 0; k < CASES; k++) {
+                npksd_options o = k == 0 ? single_options(NPKSD_ESTIMATOR_SPLINE, 199)
+                                         : all_options(NPKSD_ESTIMATOR_SPLINE, 199);
+                if (k == 1)
+                    o.components = NPKSD_COMPONENT_ALL & ~(unsigned)NPKSD_COMPONENT_MMD;
+                all[k][r] = time_test(&speed_native, 100, columns[c], &o, observed);
             }
-            clock_cases(100, columns[c], o, pilot, 3, quick ? 1 : 11, t);
-            double ratio = t[1].replicate / t[0].replicate;
-            printf("%3zu %-9s %8.1f %8.1f %8.1f %8.1f %8.2f %-14s %10.2f\n", columns[c],
-                   e == 0 ? "callback" : "GAUSS", 1e6 * t[0].drawing, 1e6 * t[0].replicate,
-                   1e6 * t[1].replicate, 1e6 * t[2].replicate, ratio,
-                   quick ? "" : ratio <= required[c] ? "(within limit)" : "(OVER LIMIT)",
-                   (t[1].replicate - t[1].drawing) / (t[0].replicate - t[0].drawing));
-        }
+        for (int k = 0; k < CASES; k++)
+            set[k] = median_of(all[k], rounds, 2);
+        say("| %zu | %.1f | %.1f | %.1f | %.2f | %.2f |\n", columns[c], 1e6 * set[0], 1e6 * set[1],
+            1e6 * set[2], set[1] / set[0], set[2] / set[0]);
+        if (c == 0)
+            ratio = set[2] / set[0];
+        free(observed);
     }
-    printf("limits: 2.0 at m = 40, 2.5 at m = 3\n\n");
+    say("\n| target | measured | |\n|---|---|---|\n| m = 40: all components and scales / single, at "
+        "most 2 | %.2f | %s |\n\n", ratio, judged(ratio, 2));
 }
 
 /* ======== scores ======== */
@@ -336,65 +448,275 @@ static void scores(void)
     enum { N_ROWS = 100, M = 40, KINDS = 4 };
     static const int kinds[KINDS] = { NPKSD_ESTIMATOR_GAUSS, NPKSD_ESTIMATOR_POLY,
                                       NPKSD_ESTIMATOR_SPLINE, NPKSD_ESTIMATOR_RBF };
-    npksd_real *rows = (npksd_real *)bench_alloc(2 * N_ROWS * M, sizeof *rows);
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, 11, 0);
+    npksd_real *rows = observed_rows(2 * N_ROWS, M);
     size_t rounds = quick ? 3 : 501;
     double *values = (double *)bench_alloc(rounds, sizeof *values);
-    fill_normals(rows, N_ROWS * M, &rng);
-    printf("== npksd_tester_scores, 100 rows of 40\n\n%-8s %12s %14s\n", "family", "us a set",
-           "fit, ms");
+    const speed_variant *v = &speed_native;
+    say("### Scores\n\n`npksd_tester_scores` of 100 rows of 40, scaling and turning included.\n\n"
+        "| family | us a data set | fit of 1000 rows, ms |\n|---|---|---|\n");
     for (int k = 0; k < KINDS; k++) {
-        npksd_options o = paper_options();
+        npksd_options o = single_options(kinds[k], 19);
         npksd_tester *tester;
-        bench_data d = bench_gauss(1, 0);
-        o.estimator = kinds[k];
-        o.replicates = 19;
-        o.fit_rows = 1000;
-        bench_must("create", npksd_tester_create(&tester, N_ROWS, M, bench_sample, &d, &o));
+        bench_must("create", v->create_fn(&tester, N_ROWS, M, draw_normals, (void *)(uintptr_t)v,
+                                          &o));
         double start = bench_cpu();
-        bench_must("step", npksd_tester_step(tester, (size_t)-1));
+        bench_must("prepare", v->prepare_fn(tester));
         double fit = bench_cpu() - start;
         for (size_t r = 0; r < rounds; r++) {
             start = bench_cpu();
-            bench_must("scores", npksd_tester_scores(tester, rows, N_ROWS, rows + N_ROWS * M));
+            bench_must("scores", v->scores_fn(tester, rows, N_ROWS, rows + N_ROWS * M));
             values[r] = bench_cpu() - start - clock_cost;
         }
-        printf("%-8s %12.1f %14.2f\n", bench_estimators[kinds[k]],
-               1e6 * bench_median(values, rounds), 1e3 * fit);
-        npksd_tester_destroy(tester);
+        say("| %s | %.1f | %.2f |\n", bench_estimators[kinds[k]],
+            1e6 * bench_median(values, rounds), 1e3 * fit);
+        v->destroy_fn(tester);
     }
-    printf("(fit: 1000 rows and 19 replicates)\n\n");
+    say("\n");
     free(rows);
     free(values);
 }
 
+/* ======== time against n, m, b ======== */
+
+/* slope of log y over log x by least squares, from the given point on */
+static double slope_of(const double *x, const double *y, size_t first, size_t count)
+{
+    double sx = 0, sy = 0, sxx = 0, sxy = 0, k = (double)(count - first);
+    for (size_t i = first; i < count; i++) {
+        sx += log(x[i]);
+        sy += log(y[i]);
+        sxx += log(x[i]) * log(x[i]);
+        sxy += log(x[i]) * log(y[i]);
+    }
+    return (k * sxy - sx * sy) / (k * sxx - sx * sx);
+}
+
+static void growth(void)
+{
+    static const double sizes[3][6] = { { 50, 100, 200, 400, 800, 1600 },
+                                        { 3, 10, 30, 100, 300, 784 },
+                                        { 25, 50, 100, 200, 400, 800 } };
+    static const char *const names[3] = { "rows n", "coordinates m", "replicates b" };
+    size_t count = quick ? 2 : 6, repeats = quick ? 1 : 3;
+    plot panels[3];
+    say("### Time against n, m and b\n\nWhole tests, native build, the others at n = 100, m = 10, b = "
+        "100; slopes of the last three points.\n\n| against | default options | single-scale SPLINE "
+        "|\n|---|---|---|\n");
+    for (int axis = 0; axis < 3; axis++) {
+        double times[2][6], slopes[2];
+        char title[64];
+        for (int kind = 0; kind < 2; kind++) {
+            for (size_t i = 0; i < count; i++) {
+                size_t shape3[3] = { 100, 10, 100 };
+                timing t[3];
+                shape3[axis] = (size_t)sizes[axis][i];
+                npksd_options o = kind == 0 ? all_options(NPKSD_ESTIMATOR_AUTO, shape3[2])
+                                            : single_options(NPKSD_ESTIMATOR_SPLINE, shape3[2]);
+                npksd_real *observed = observed_rows(shape3[0], shape3[1]);
+                for (size_t r = 0; r < repeats; r++)
+                    t[r] = time_test(&speed_native, shape3[0], shape3[1], &o, observed);
+                times[kind][i] = 1e3 * median_of(t, repeats, 0);
+                free(observed);
+            }
+            slopes[kind] = slope_of(sizes[axis], times[kind], count > 3 ? count - 3 : 0, count);
+        }
+        snprintf(title, sizeof title, "whole test against %s", names[axis]);
+        panels[axis] = plot_new(title, names[axis], "ms");
+        panels[axis].log_x = panels[axis].log_y = 1;
+        for (int kind = 0; kind < 2; kind++) {
+            char name[64];
+            snprintf(name, sizeof name, "%s (slope %.2f)", kind == 0 ? "all" : "single",
+                     slopes[kind]);
+            plot_lines(&panels[axis], name, sizes[axis], times[kind], NULL, NULL, count);
+        }
+        say("| %s | %.2f | %.2f |\n", names[axis], slopes[0], slopes[1]);
+    }
+    plot_write(panels, 3, 1, out_folder, "speed-growth");
+    say("\n![time against n, m, b](results/speed-growth.svg)\n\n");
+}
+
 /* ======== linear time ======== */
+
+static void *counted_alloc(size_t bytes, void *user_data)
+{
+    *(size_t *)user_data += bytes;
+    return malloc(bytes);
+}
+
+static void counted_free(void *ptr, size_t bytes, void *user_data)
+{
+    (void)bytes, (void)user_data;
+    free(ptr);
+}
 
 static void linear(void)
 {
-    enum { M = 10, F = 128 };
-    static const size_t sizes[2] = { 1000, 4000 };
-    printf("== quadratic against linear time (features = %d), m = %d, ms per data set\n\n", F, M);
-    printf("%5s %12s %12s %10s %12s %12s %10s\n", "n", "STEIN n^2", "features", "faster",
-           "all n^2", "features", "faster");
-    for (int s = 0; s < (quick ? 1 : 2); s++) {
-        npksd_options o[4] = { paper_options(), paper_options(), npksd_default_options(),
-                               npksd_default_options() };
-        size_t pilot[4] = { 0, 0, 2, 2 };
-        times t[4];
-        for (int k = 0; k < 4; k++) {
-            o[k].estimator = NPKSD_ESTIMATOR_GAUSS;
-            o[k].replicates = 19;
-            o[k].pilot = 2;
-            o[k].features = k % 2 ? F : 0;
+    enum { M = 6, F = 100, B = 19, SIZES = 7 };
+    static const double sizes[SIZES] = { 1000, 3000, 10000, 30000, 100000, 300000, 1000000 };
+    size_t count = quick ? 2 : SIZES, seen = 0;
+    double seconds[SIZES], exact[SIZES];
+    say("### Linear time\n\nfeatures = %d, m = %d, b = %d, single-scale STEIN, SPLINE, whole test, "
+        "native build; bytes through the caller's allocator.\n\n"
+        "| n | seconds | bytes | bytes / (n m) | quadratic, seconds |\n|---|---|---|---|---|\n", F, M, B);
+    for (size_t k = 0; k < count; k++) {
+        size_t n = (size_t)sizes[k], bytes = 0;
+        npksd_options o = single_options(NPKSD_ESTIMATOR_SPLINE, B);
+        npksd_real *observed = observed_rows(n, M);
+        o.features = F;
+        o.allocator.alloc_fn = counted_alloc;
+        o.allocator.free_fn = counted_free;
+        o.allocator.user_data = &bytes;
+        seconds[k] = time_test(&speed_native, n, M, &o, observed).whole;
+        say("| %zu | %.3f | %zu | %.0f |", n, seconds[k], bytes, (double)bytes / (double)(n * M));
+        if (n <= 10000) {
+            o.features = 0;
+            exact[seen++] = time_test(&speed_native, n, M, &o, observed).whole;
+            say(" %.3f |\n", exact[seen - 1]);
+        } else {
+            say(" |\n");
         }
-        clock_cases(sizes[s], M, o, pilot, 4, 1, t);
-        printf("%5zu %12.2f %12.2f %10.1f %12.2f %12.2f %10.1f\n", sizes[s], 1e3 * t[0].replicate,
-               1e3 * t[1].replicate, t[0].replicate / t[1].replicate, 1e3 * t[2].replicate,
-               1e3 * t[3].replicate, t[2].replicate / t[3].replicate);
+        free(observed);
     }
-    printf("\n");
+    double slope = slope_of(sizes, seconds, count > 4 ? 2 : 0, count);
+    plot p = plot_new("whole test in linear time", "rows n", "seconds");
+    char name[64];
+    snprintf(name, sizeof name, "features = 100 (slope %.2f)", slope);
+    p.log_x = p.log_y = 1;
+    plot_lines(&p, name, sizes, seconds, NULL, NULL, count);
+    plot_lines(&p, "quadratic", sizes, exact, NULL, NULL, seen);
+    plot_write(&p, 1, 1, out_folder, "speed-linear");
+    say("\n![linear time](results/speed-linear.svg)\n\n| target | measured | |\n|---|---|---|\n"
+        "| slope of time over n from 10,000 on, at most 1.05 | %.3f | %s |\n\n", slope,
+        judged(slope, 1.05));
+}
+
+/* ======== memory ======== */
+
+static void memory(void)
+{
+    static const size_t shapes[][4] = { { 50, 4, 499, 4000 },   { 100, 3, 499, 4000 },
+                                        { 100, 40, 499, 4000 }, { 100, 40, 4999, 4000 },
+                                        { 100, 40, 499, 100000 }, { 1000, 40, 499, 4000 },
+                                        { 10000, 40, 499, 4000 }, { 100, 784, 499, 4000 } };
+    say("### Memory\n\nBytes of a tester (default options), the only allocation there is, asked for "
+        "through the caller's allocator. Fit rows beyond 1000 stream; n x n is never kept.\n\n"
+        "| n | m | b | N | bytes | of which the numbers of 1000 kept rows | a loaded blob |\n"
+        "|---|---|---|---|---|---|---|\n");
+    for (size_t k = 0; k < (quick ? 2 : sizeof shapes / sizeof shapes[0]); k++) {
+        size_t n = shapes[k][0], m = shapes[k][1], bytes = 0;
+        npksd_options o = npksd_default_options();
+        npksd_tester *tester;
+        o.replicates = shapes[k][2];
+        o.fit_rows = shapes[k][3];
+        o.allocator.alloc_fn = counted_alloc;
+        o.allocator.free_fn = counted_free;
+        o.allocator.user_data = &bytes;
+        bench_must("create", npksd_tester_create(&tester, n, m, draw_normals,
+                                                 (void *)(uintptr_t)&speed_native, &o));
+        size_t whole = bytes, blob_bytes = 0;
+        if (n * m <= 4000) { /* small enough to finish, save and load in no time */
+            npksd_tester *loaded;
+            size_t size = 0;
+            bench_must("step", npksd_tester_step(tester, (size_t)-1));
+            bench_must("save", npksd_tester_save(tester, NULL, 0, &size));
+            void *blob = bench_alloc(size, 1);
+            bench_must("save", npksd_tester_save(tester, blob, size, &size));
+            bytes = 0;
+            bench_must("load", npksd_tester_load(&loaded, blob, size, &o.allocator));
+            blob_bytes = bytes;
+            npksd_tester_destroy(loaded);
+            free(blob);
+        }
+        npksd_tester_destroy(tester);
+        say("| %zu | %zu | %zu | %zu | %zu | %zu | ", n, m, o.replicates, o.fit_rows, whole,
+            1000 * m * sizeof(npksd_real));
+        if (blob_bytes > 0)
+            say("%zu |\n", blob_bytes);
+        else
+            say("|\n");
+    }
+    say("\n");
+}
+
+/* ======== two threads ======== */
+
+typedef struct thread_job {
+    const npksd_tester *tester;
+    npksd_worker worker;
+    size_t first, count;
+    npksd_real *out;
+    npksd_status status;
+} thread_job;
+
+static void *thread_main(void *argument)
+{
+    thread_job *job = (thread_job *)argument;
+    job->status = speed_native.replicates_fn(job->tester, &job->worker, job->first, job->count,
+                                             job->out);
+    return NULL;
+}
+
+/* wall clock of the replicates on so many threads */
+static double time_threads(const npksd_tester *tester, size_t threads, size_t b, npksd_real *out)
+{
+    thread_job job[2];
+    pthread_t id[2];
+    double start;
+    for (size_t k = 0; k < threads; k++) {
+        memset(&job[k], 0, sizeof job[k]);
+        job[k].tester = tester;
+        job[k].worker.scratch_bytes = speed_native.scratch_size_fn(tester);
+        job[k].worker.scratch = bench_alloc(job[k].worker.scratch_bytes, 1);
+        job[k].first = k * b / threads;
+        job[k].count = (k + 1) * b / threads - job[k].first;
+        job[k].out = out + job[k].first;
+    }
+    start = bench_now();
+    for (size_t k = 1; k < threads; k++)
+        if (pthread_create(&id[k], NULL, thread_main, &job[k]) != 0)
+            bench_die("pthread_create", NPKSD_ERROR_MEMORY);
+    thread_main(&job[0]);
+    for (size_t k = 1; k < threads; k++)
+        pthread_join(id[k], NULL);
+    double spent = bench_now() - start;
+    for (size_t k = 0; k < threads; k++) {
+        bench_must("replicates", job[k].status);
+        free(job[k].worker.scratch);
+    }
+    return spent;
+}
+
+static void threads(void)
+{
+    size_t b = quick ? 19 : 999, rounds = quick ? 1 : 9;
+    const speed_variant *v = &speed_native;
+    npksd_options o = all_options(NPKSD_ESTIMATOR_AUTO, b);
+    npksd_real *out = (npksd_real *)bench_alloc(2 * b, sizeof *out);
+    double one[9], two[9], ratio[9];
+    npksd_tester *tester;
+    bench_must("create", v->create_fn(&tester, 100, 40, draw_normals, (void *)(uintptr_t)v, &o));
+    bench_must("prepare", v->prepare_fn(tester));
+    for (size_t r = 0; r < rounds; r++) {
+        one[r] = time_threads(tester, 1, b, out);
+        two[r] = time_threads(tester, 2, b, out + b);
+        ratio[r] = one[r] / two[r];
+        if (memcmp(out, out + b, b * sizeof *out) != 0) {
+            fprintf(stderr, "speed: two threads found other replicates than one\n");
+            exit(1);
+        }
+    }
+    double best = 0;
+    for (size_t r = 0; r < rounds; r++)
+        best = ratio[r] > best ? ratio[r] : best;
+    double typical = bench_median(ratio, rounds);
+    say("### Two threads\n\n%zu replicates, n = 100, m = 40, default options, wall clock of %ld "
+        "cores: one thread %.1f ms, two threads %.1f ms (the same bits), %.2f times as fast in the "
+        "median round, %.2f in the best.\n\n| target | measured | |\n|---|---|---|\n| two threads, at "
+        "least 1.8 times one | %.2f | %s |\n\n", b, sysconf(_SC_NPROCESSORS_ONLN),
+        1e3 * bench_median(one, rounds), 1e3 * bench_median(two, rounds), typical, best, best,
+        judged(-best, -1.8));
+    v->destroy_fn(tester);
+    free(out);
 }
 
 /* ======== normals ======== */
@@ -406,10 +728,10 @@ static void normals(void)
     size_t rounds = quick ? 3 : 501;
     double *a = (double *)bench_alloc(2 * rounds, sizeof *a), *b = a + rounds;
     npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, 5, 0);
+    npksd_rng rng = speed_native.seeded_fn(&state, 5, 0);
     for (size_t r = 0; r < rounds; r++) {
         double start = bench_cpu();
-        fill_normals(values, COUNT, &rng);
+        speed_native.normals_fn(values, COUNT, &rng);
         a[r] = bench_cpu() - start;
         sink = sink + (double)values[r % COUNT];
         start = bench_cpu();
@@ -424,18 +746,14 @@ static void normals(void)
         sink = sink + (double)values[r % COUNT];
     }
     double own = bench_median(a, rounds) / COUNT, other = bench_median(b, rounds) / COUNT;
-    printf("== normals\n\n");
-    printf("%-14s %6.2f ns each, %6.1f million per second\n", "npksd_normal", 1e9 * own,
-           1e-6 / own);
-    printf("%-14s %6.2f ns each, %6.1f million per second (libm, both values used)\n", "Box-Muller",
-           1e9 * other, 1e-6 / other);
-    printf("\n");
+    say("### Normals\n\n`npksd_normal` (ziggurat on Threefry) %.2f ns each; Box-Muller on the same "
+        "rng with the C library %.2f ns.\n\n", 1e9 * own, 1e9 * other);
     free(a);
 }
 
-/* ======== steps ======== */
+/* ======== units ======== */
 
-enum { STEP_ROUNDS = 7 };
+enum { UNIT_ROUNDS = 7 };
 
 typedef struct units {
     double *seconds;  /* least over the rounds, so that an interrupted unit does not count */
@@ -443,15 +761,24 @@ typedef struct units {
     size_t count, capacity;
 } units;
 
-static void step_round(units *u, size_t n, size_t m, const npksd_options *o, int first_round)
+static size_t generator_calls;
+
+static int draw_counted(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
-    clocked c = { NULL, NULL, 0, 0 };
+    generator_calls++;
+    return draw_normals(rows, count, m, rng, user_data);
+}
+
+static void unit_round(units *u, size_t n, size_t m, const npksd_options *o, int first_round)
+{
+    const speed_variant *v = &speed_native;
     npksd_tester *tester;
     npksd_status status = NPKSD_MORE;
-    bench_must("create", npksd_tester_create(&tester, n, m, clocked_sample, &c, o));
+    generator_calls = 0;
+    bench_must("create", v->create_fn(&tester, n, m, draw_counted, (void *)(uintptr_t)v, o));
     for (size_t i = 0; status == NPKSD_MORE; i++) {
         double start = bench_cpu();
-        status = npksd_tester_step(tester, 1);
+        status = v->step_fn(tester, 1);
         double spent = bench_cpu() - start - clock_cost;
         if (i == u->capacity) {
             u->capacity = 2 * u->capacity + 1024;
@@ -461,56 +788,57 @@ static void step_round(units *u, size_t n, size_t m, const npksd_options *o, int
                 bench_die("realloc", NPKSD_ERROR_MEMORY);
         }
         u->seconds[i] = first_round || spent < u->seconds[i] ? spent : u->seconds[i];
-        u->calls[i] = c.calls;
+        u->calls[i] = generator_calls;
         u->count = i + 1;
     }
     bench_must("step", status);
-    npksd_tester_destroy(tester);
+    v->destroy_fn(tester);
 }
 
-static void steps(void)
+static void units_of_step(void)
 {
     static const size_t shapes[][2] = { { 100, 40 }, { 100, 3 }, { 500, 10 }, { 1000, 40 } };
     static const char *const names[3] = { "fit", "pilot", "replicates" };
-    printf("== units of npksd_tester_step, default options with N = 1000, pilot 50, 99 replicates"
-           "\n\n%5s %3s %-11s %8s %10s %10s %10s %8s  %s\n", "n", "m", "phase", "units",
-           "average us",
-           "longest us", "ratio", "phase ms", "longest is");
+    double worst = 0;
+    say("### Units of npksd_tester_step\n\nDefault options with N = 1000, pilot 50, 99 replicates; us "
+        "(each unit: least of several rounds). Generator calls are the caller's, and not "
+        "counted.\n\n| n, m | phase | units | average | longest | longest / average |\n"
+        "|---|---|---|---|---|---|\n");
     for (size_t s = 0; s < (quick ? 1 : sizeof shapes / sizeof shapes[0]); s++) {
         npksd_options o = npksd_default_options();
         units u = { NULL, NULL, 0, 0 };
         double sum[3] = { 0, 0, 0 }, longest[3] = { 0, 0, 0 };
-        size_t count[3] = { 0, 0, 0 }, where[3] = { 0, 0, 0 };
+        size_t count[3] = { 0, 0, 0 };
         o.fit_rows = 1000;
         o.pilot = 50;
         o.replicates = 99;
-        for (int r = 0; r < (quick ? 1 : shapes[s][0] > 500 ? 3 : STEP_ROUNDS); r++)
-            step_round(&u, shapes[s][0], shapes[s][1], &o, r == 0);
+        for (int r = 0; r < (quick ? 1 : shapes[s][0] > 500 ? 3 : UNIT_ROUNDS); r++)
+            unit_round(&u, shapes[s][0], shapes[s][1], &o, r == 0);
         size_t calls = u.calls[u.count - 1];
         for (size_t i = 0; i < u.count; i++) {
             size_t left = calls - u.calls[i];
             int phase = left < o.replicates ? 2 : left < o.replicates + o.pilot ? 1 : 0;
+            if (i == 0 || u.calls[i] > u.calls[i - 1])
+                continue;
             sum[phase] += u.seconds[i];
             count[phase]++;
-            if (u.seconds[i] > longest[phase]) {
-                longest[phase] = u.seconds[i];
-                where[phase] = i;
-            }
+            longest[phase] = u.seconds[i] > longest[phase] ? u.seconds[i] : longest[phase];
         }
         for (int phase = 0; phase < 3; phase++) {
             double average = sum[phase] / (double)count[phase];
-            printf("%5zu %3zu %-11s %8zu %10.2f %10.2f %10.1f %8.2f  unit %zu%s\n", shapes[s][0],
-                   shapes[s][1],
-                   names[phase], count[phase], 1e6 * average, 1e6 * longest[phase],
-                   longest[phase] / average, 1e3 * sum[phase], where[phase],
-                   where[phase] == 0 || u.calls[where[phase]] > u.calls[where[phase] - 1]
-                       ? ", a generator call" : "");
+            say("| %zu, %zu | %s | %zu | %.1f | %.1f | %.2f |\n", shapes[s][0], shapes[s][1],
+                names[phase], count[phase], 1e6 * average, 1e6 * longest[phase],
+                longest[phase] / average);
+            worst = longest[phase] / average > worst ? longest[phase] / average : worst;
         }
         free(u.seconds);
         free(u.calls);
     }
-    printf("(each unit: least of several rounds)\n\n");
+    say("\n| target | measured | |\n|---|---|---|\n| longest unit of a phase / average, at most 2 | "
+        "%.2f | %s |\n\n", worst, judged(worst, 2));
 }
+
+/* ======== all of it ======== */
 
 static void measure_clock(void)
 {
@@ -522,36 +850,87 @@ static void measure_clock(void)
     clock_cost = bench_median(values, 1001);
 }
 
+static void print_machine(void)
+{
+    char line[256], cpu[256] = "unknown processor";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
+            snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
+            cpu[strcspn(cpu, "\n")] = '\0';
+            break;
+        }
+    if (file != NULL)
+        fclose(file);
+    say("## Speed\n\n`make -C bench speed%s`: %s, %s, one thread, processor time. Builds:\n\n",
+        HAVE_BLAS ? " BLAS=1" : "", cpu,
+#if defined(__clang__)
+        "clang " __clang_version__
+#elif defined(__GNUC__)
+        "gcc " __VERSION__
+#else
+        "unknown compiler"
+#endif
+    );
+    for (int v = 0; v < VARIANTS; v++)
+        say("- %s: `%s`\n", variants[v]->name, variants[v]->flags);
+#ifdef BENCH_COMMIT
+    say("\nnpksd.h of commit %s.\n", BENCH_COMMIT);
+#endif
+    say("\n");
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
         const char *name;
         void (*run_fn)(void);
-    } parts[] = { { "tests", tests },   { "components", components }, { "scores", scores },
-                  { "linear", linear }, { "normals", normals },       { "steps", steps } };
+    } parts[] = { { "tests", whole_tests },     { "parts", where_time_goes },
+                  { "components", components }, { "scores", scores },
+                  { "plots", growth },          { "linear", linear },
+                  { "memory", memory },         { "threads", threads },
+                  { "units", units_of_step },   { "normals", normals } };
+    enum { PARTS = sizeof parts / sizeof parts[0] };
+    int wanted[PARTS] = { 0 }, some = 0;
     const char *text = getenv("QUICK");
+    char path[1024];
     quick = text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+    for (int i = 1; i < argc; i++) {
+        int known = 0;
+        if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
+            out_folder = argv[++i];
+            continue;
+        }
+        for (int k = 0; k < PARTS; k++)
+            if (strcmp(argv[i], parts[k].name) == 0)
+                known = wanted[k] = some = 1;
+        if (!known) {
+            fprintf(stderr, "speed: unknown argument '%s'; usage: speed [--out DIR] [part ...]; "
+                    "parts:", argv[i]);
+            for (int k = 0; k < PARTS; k++)
+                fprintf(stderr, " %s", parts[k].name);
+            fprintf(stderr, "\n");
+            return 2;
+        }
+    }
 #if HAVE_BLAS
     openblas_set_num_threads(1);
 #endif
-    bench_print_machine();
+    snprintf(path, sizeof path, "%s/speed.md", out_folder);
+    if (!some && (section = fopen(path, "w")) == NULL) { /* single parts are for the screen */
+        fprintf(stderr, "speed: %s cannot be written; does the folder exist?\n", path);
+        return 2;
+    }
     measure_clock();
-    printf("clock     processor time of this process (%.2f us a look, taken off)\n\n",
-           1e6 * clock_cost);
-    for (int i = 1; i < argc || i == 1; i++) {
-        int known = 0;
-        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-            if (argc < 2 || strcmp(argv[i], parts[k].name) == 0) {
-                parts[k].run_fn();
-                fflush(stdout);
-                known = 1;
-            }
-        }
-        if (!known) {
-            fprintf(stderr, "speed: unknown part '%s'; parts: tests components scores linear "
-                            "normals steps\n", argv[i]);
-            return 2;
-        }
+    print_machine();
+    for (int k = 0; k < PARTS; k++)
+        if (!some || wanted[k])
+            parts[k].run_fn();
+    if (!quick)
+        say("%zu of %zu targets met.\n", targets - targets_missed, targets);
+    if (section != NULL && fclose(section) != 0) {
+        fprintf(stderr, "speed: writing %s failed; is the disk full?\n", path);
+        return 2;
     }
     return 0;
 }
