@@ -1307,21 +1307,26 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
        NPKSDI_STAGE_SOLVE, NPKSDI_STAGE_SUBSAMPLE, NPKSDI_STAGE_PILOT, NPKSDI_STAGE_REPLICATES,
        NPKSDI_STAGE_DONE };
 
-#define NPKSDI_UNIT_COST 400000 /* about 0.1 ms; costs are in about a quarter of a nanosecond */
-#define NPKSDI_SORT_COST 450    /* a number of a column, sorted and summed */
+#define NPKSDI_UNIT_COST 800000 /* about 0.1 ms at -O2, half of that with wide vectors */
+#define NPKSDI_SORT_COST 250    /* a number of a column, looked up, selected and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
     size_t units_, unit_; /* foreseen, and done */
 } npksdi_job;
 
 /* A median in the making. The lower middle squared distance, of rank target_, is in [low_, high_]. */
-enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_MEAN, NPKSDI_PASS_DONE };
+enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_MEAN, NPKSDI_PASS_SELECT,
+       NPKSDI_PASS_DONE };
 typedef struct npksdi_median {
     int pass_;
     size_t p_, q_;
     npksd_real low_, high_, least_, most_, value_, above_, mean_, partial_;
-    uint64_t pairs_, target_, below_, inside_, stride_;
+    uint64_t pairs_, target_, below_, inside_, stride_, expected_;
     size_t taken_;
+    /* values of certain ranks in the buffer, found split by split, and what they are for */
+    int after_;
+    size_t rank_[2], ranks_, found_, first_, left_, splits_;
+    npksd_real picked_[2];
     npksd_real result_;
 } npksdi_median;
 
@@ -3680,14 +3685,14 @@ static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, 
 /* Look at some distances; those of pairs that are not there are beyond NPKSDI_HUGE. */
 static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, const npksd_real *values)
 {
-    npksd_real low = state->low_, high = state->high_;
+    npksd_real low = state->low_, high = state->high_, *NPKSDI_RESTRICT buffer = s->buffer_;
     size_t below = 0, taken = state->taken_;
     if (state->pass_ == NPKSDI_PASS_NARROW && state->stride_ == 1 &&
         taken + NPKSDI_MEDIAN_TILE <= s->capacity_) { /* the usual case has no branch */
         for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++)
             below += values[k] < low;
         for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++) {
-            s->buffer_[taken] = values[k];
+            buffer[taken] = values[k];
             taken += (size_t)((values[k] >= low) & (values[k] <= high));
         }
         state->below_ += below;
@@ -3745,37 +3750,85 @@ static void npksdi_median_finish(npksdi_median *state, npksd_real lower, npksd_r
     state->pass_ = state->result_ > 0 ? NPKSDI_PASS_DONE : NPKSDI_PASS_MEAN;
 }
 
-/* Everything inside is in the buffer: the value of that rank, and, if need be, the next one. */
-static void npksdi_median_pick(npksdi_median *state, const npksdi_measure *s, uint64_t rank, int two)
+/* Find the values of one or two ranks in the buffer, then go on as `after` tells. */
+static void npksdi_median_select(npksdi_median *state, int after, uint64_t rank, uint64_t second)
 {
-    npksd_real lower = npksdi_select(s->buffer_, state->taken_, (size_t)rank), upper = NPKSDI_HUGE;
-    for (size_t k = (size_t)rank + 1; k < state->taken_ && two; k++)
-        upper = npksdi_min(upper, s->buffer_[k]);
-    npksdi_median_finish(state, lower, two ? upper : lower);
+    state->pass_ = NPKSDI_PASS_SELECT;
+    state->after_ = after;
+    state->rank_[0] = (size_t)rank;
+    state->rank_[1] = (size_t)second;
+    state->ranks_ = second > rank ? 2 : 1;
+    state->found_ = state->first_ = state->splits_ = 0;
+    state->left_ = state->taken_;
 }
 
-/* A new bracket around the wanted place in the sample: 3 standard errors of independent pairs, and more if
-   only some rows were used. */
+/* A new bracket around the wanted place in the sample: 2 standard errors of independent pairs, which are 3 of
+   a balanced sample, and more if only some rows were used. */
 static void npksdi_median_narrow(npksdi_median *state, const npksdi_measure *s, size_t place,
                                  uint64_t inside)
 {
     size_t taken = state->taken_;
-    npksd_real errors = s->count_ <= NPKSDI_SAMPLE_PANELS * NPKSDI_T ? NPKSDI_C(1.5) : 4;
+    npksd_real errors = s->count_ <= NPKSDI_SAMPLE_PANELS * NPKSDI_T ? 1 : 4;
     size_t margin = (size_t)(errors * NPKSD_SQRT((npksd_real)taken)) + 2;
-    npksd_real low = state->low_, high = state->high_;
-    if (place > margin)
-        low = npksdi_select(s->buffer_, taken, place - margin);
-    if (place + margin < taken)
-        high = npksdi_select(s->buffer_, taken, place + margin);
-    uint64_t expected = inside / taken * (2 * margin + 1) * 9 / 8 + NPKSDI_MEDIAN_TILE;
-    if (!(low > state->low_) && !(high < state->high_)) { /* many equal values: halve instead */
-        npksd_real middle = low + NPKSDI_C(0.5) * (high - low);
-        high = middle > low && middle < high ? middle : low;
-        expected = inside;
+    state->expected_ = inside / taken * (2 * margin + 1) * 9 / 8 + NPKSDI_MEDIAN_TILE;
+    npksdi_median_select(state, NPKSDI_PASS_NARROW, place > margin ? place - margin : 0,
+                         npksdi_min_size(place + margin, taken - 1));
+}
+
+/* The next pass starts with nothing seen. */
+static void npksdi_median_rewind(npksdi_median *state)
+{
+    state->below_ = state->inside_ = 0;
+    state->least_ = NPKSDI_HUGE;
+    state->most_ = 0;
+    state->taken_ = 0;
+    state->p_ = state->q_ = 0;
+}
+
+/* The ranks are found: they are the median, the value whose successor is wanted, or a new bracket. */
+static void npksdi_median_selected(npksdi_median *state, const npksdi_measure *s)
+{
+    npksd_real low = state->picked_[0], high = state->picked_[state->ranks_ - 1];
+    if (state->after_ == NPKSDI_PASS_DONE) {
+        npksdi_median_finish(state, low, high);
+    } else if (state->after_ == NPKSDI_PASS_ABOVE) {
+        state->value_ = low;
+        state->pass_ = NPKSDI_PASS_ABOVE;
+    } else {
+        low = state->rank_[0] > 0 ? low : state->low_;
+        high = state->rank_[1] + 1 < state->taken_ ? high : state->high_;
+        if (!(low > state->low_) && !(high < state->high_)) { /* many equal values: halve instead */
+            npksd_real middle = low + NPKSDI_C(0.5) * (high - low);
+            high = middle > low && middle < high ? middle : low;
+            state->expected_ = state->pairs_;
+        }
+        state->low_ = low;
+        state->high_ = high;
+        state->stride_ = state->expected_ / s->capacity_ + 1;
+        state->pass_ = NPKSDI_PASS_NARROW;
     }
-    state->low_ = low;
-    state->high_ = high;
-    state->stride_ = expected / s->capacity_ + 1;
+    npksdi_median_rewind(state);
+}
+
+/* One split around a pivot, of the part of the buffer that holds the wanted rank. */
+static void npksdi_median_split(npksdi_median *state, const npksdi_measure *s)
+{
+    npksd_real *part = s->buffer_ + state->first_;
+    size_t rank = state->rank_[state->found_];
+    if (state->left_ > 16 && ++state->splits_ <= 64) {
+        size_t lower = npksdi_partition(part, state->left_);
+        int above = rank - state->first_ >= lower;
+        state->first_ += above ? lower : 0;
+        state->left_ = above ? state->left_ - lower : lower;
+        return;
+    }
+    npksdi_sort(part, state->left_); /* few, or unlucky */
+    state->picked_[state->found_++] = s->buffer_[rank];
+    state->splits_ = 0;
+    state->first_ = rank + 1; /* nothing behind it is smaller */
+    state->left_ = state->taken_ - state->first_;
+    if (state->found_ == state->ranks_)
+        npksdi_median_selected(state, s);
 }
 
 /* The end of a pass: done, or what the next one looks for. */
@@ -3794,18 +3847,19 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
         state->p_ = state->q_ = 0;
         return;
     }
+    if (state->pass_ == NPKSDI_PASS_SAMPLE) {
+        npksdi_median_narrow(state, s, state->taken_ / 2, state->pairs_);
+        return;
+    }
     for (size_t k = 0; k < state->taken_; k++) {
         state->least_ = npksdi_min(state->least_, s->buffer_[k]);
         state->most_ = npksdi_max(state->most_, s->buffer_[k]);
     }
-    if (state->pass_ == NPKSDI_PASS_NARROW && target >= below && target < below + inside) {
+    if (target >= below && target < below + inside) {
         state->low_ = state->least_; /* ends that are values: equal values cannot hold us up */
         state->high_ = state->most_;
     }
-    if (state->pass_ == NPKSDI_PASS_SAMPLE) {
-        state->pass_ = NPKSDI_PASS_NARROW;
-        npksdi_median_narrow(state, s, state->taken_ / 2, state->pairs_);
-    } else if (target < below) {
+    if (target < below) {
         state->high_ = state->low_;
         state->low_ = 0;
         state->stride_ = below / s->capacity_ + 1;
@@ -3813,25 +3867,24 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
         state->low_ = state->high_;
         state->high_ = NPKSDI_HUGE;
         state->stride_ = state->pairs_ / s->capacity_ + 1;
-    } else if (complete && upper < below + inside) {
-        npksdi_median_pick(state, s, target - below, upper > target);
-    } else if (complete || !(state->low_ < state->high_)) {
-        state->value_ = complete ? npksdi_select(s->buffer_, state->taken_, (size_t)(target - below))
-                                 : state->low_;
+    } else if (complete) { /* both middle values are here, or the second one is just above */
+        int both = upper < below + inside;
+        npksdi_median_select(state, both ? NPKSDI_PASS_DONE : NPKSDI_PASS_ABOVE, target - below,
+                             both ? upper - below : 0);
+        return;
+    } else if (!(state->low_ < state->high_)) {
+        state->value_ = state->low_;
         state->pass_ = NPKSDI_PASS_ABOVE;
     } else if (inside / state->stride_ >= s->capacity_) {
         state->stride_ = inside / s->capacity_ + 1; /* more than expected, and the buffer is full */
     } else {
         npksdi_median_narrow(state, s, (size_t)((target - below) / state->stride_), inside);
+        return;
     }
-    state->below_ = state->inside_ = 0;
-    state->least_ = NPKSDI_HUGE;
-    state->most_ = 0;
-    state->taken_ = 0;
-    state->p_ = state->q_ = 0;
+    npksdi_median_rewind(state);
 }
 
-/* One item: a panel of the sample or a tile. Returns 0 when the median is known. */
+/* One item: a panel of the sample, a tile or a split. Returns 0 when the median is known. */
 static int npksdi_median_item(npksdi_median *state, const npksdi_measure *s)
 {
     size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), block = NPKSDI_MEDIAN_PANELS - 1;
@@ -3839,6 +3892,8 @@ static int npksdi_median_item(npksdi_median *state, const npksdi_measure *s)
         npksdi_median_sample(state, s, state->p_++);
         if (state->p_ == npksdi_min_size(panels, NPKSDI_SAMPLE_PANELS))
             npksdi_median_turn(state, s);
+    } else if (state->pass_ == NPKSDI_PASS_SELECT) {
+        npksdi_median_split(state, s);
     } else if (state->pass_ != NPKSDI_PASS_DONE) {
         npksdi_median_tile(state, s, state->p_, state->q_++);
         if (state->q_ == npksdi_min_size(state->p_ + block, panels)) {
@@ -4444,12 +4499,14 @@ static uint64_t npksdi_summary_cost(const npksd_tester *t)
 {
     return NPKSDI_T * t->active_count_ * (40 + 24 * t->d_);
 }
-/* A panel of the sample, or a tile of a pass, of the median. */
+/* A panel of the sample, a split or a tile, of the median. */
 static uint64_t npksdi_median_cost(const npksd_tester *t)
 {
     if (t->median_.pass_ == NPKSDI_PASS_SAMPLE)
-        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * 8 * t->m_;
-    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 10);
+        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * (16 * t->m_ + 150);
+    if (t->median_.pass_ == NPKSDI_PASS_SELECT)
+        return 80 * (uint64_t)t->median_.left_;
+    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 40);
 }
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
@@ -4464,7 +4521,7 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0 /* one pass; ties need up to three */
-                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 10);
+                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 40);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
