@@ -112,8 +112,8 @@
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings or includes
- *     NPKSD_VECTORS            products with GNU vector extensions, where the compiler has them: the same bits,
- *                              sooner (with gcc by a third)
+ *     NPKSD_VECTORS            products with GNU vector extensions, where the compiler has them: sooner, and the
+ *                              same to rounding
  *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm (with
  *                              NPKSD_BLAS_INT, default int)
  *
@@ -991,10 +991,10 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or
    column is 1. Gram tiles, linear scores, moment matrices and random features are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms. */
-static void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
-                                 const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
-                                 const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
-                                 int accumulate)
+NPKSDI_INLINE void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
+                                        const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                        const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
+                                        int accumulate)
 {
     size_t a = 0;
     for (; a + 2 <= rows; a += 2) {
@@ -1016,8 +1016,8 @@ static void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across,
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real b0 = b[l], b1 = b[stride + l];
                 npksd_real b2 = b[2 * stride + l], b3 = b[3 * stride + l];
-                o0[l] = (((o0[l] + p0 * b0) + p1 * b1) + p2 * b2) + p3 * b3;
-                o1[l] = (((o1[l] + q0 * b0) + q1 * b1) + q2 * b2) + q3 * b3;
+                o0[l] += (p0 * b0 + p1 * b1) + (p2 * b2 + p3 * b3);
+                o1[l] += (q0 * b0 + q1 * b1) + (q2 * b2 + q3 * b3);
             }
         }
         for (; j < terms; j++) {
@@ -1044,9 +1044,20 @@ static void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across,
     }
 }
 
+/* Any shape, and the one of a tile of pairs, whose strides the compiler then knows. */
+static void npksdi_product_any(npksd_real *out, size_t across, size_t rows, const npksd_real *A, size_t row,
+                               size_t column, const npksd_real *B, size_t stride, size_t terms,
+                               int accumulate)
+{
+    npksdi_product_pairs(out, across, rows, A, row, column, B, stride, terms, accumulate);
+}
+static void npksdi_product_tile(npksd_real *out, const npksd_real *A, const npksd_real *B, size_t terms)
+{
+    npksdi_product_pairs(out, NPKSDI_T, NPKSDI_G, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
+}
+
 #ifdef NPKSDI_VECTOR_BYTES
-/* The same with GNU vector extensions: four rows by two vectors stay in registers over all terms, in
-   the same order as above, so that the sums are the same bits. */
+/* The same with GNU vector extensions: four rows by two vectors stay in registers over all terms. */
 typedef npksd_real npksdi_vector
     __attribute__((vector_size(NPKSDI_VECTOR_BYTES), aligned(sizeof(npksd_real)), may_alias));
 enum { NPKSDI_LANES = NPKSDI_VECTOR_BYTES / sizeof(npksd_real) };
@@ -1107,8 +1118,12 @@ static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_
 #ifdef NPKSDI_VECTOR_BYTES
     done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
 #endif
-    npksdi_product_pairs(out + done * across, across, rows - done, A + done * row, row, column, B, stride,
-                         terms, accumulate);
+    if (done == 0 && rows == NPKSDI_G && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
+        across == NPKSDI_T && !accumulate)
+        npksdi_product_tile(out, A, B, terms);
+    else
+        npksdi_product_any(out + done * across, across, rows - done, A + done * row, row, column, B, stride,
+                           terms, accumulate);
 }
 
 /* Sum of the lanes, pairwise. */
@@ -3480,7 +3495,7 @@ static npksd_status npksdi_evaluation_item(const npksd_tester *t, npksdi_scratch
         *done = 1;
         return NPKSD_OK;
     }
-    size_t p = w->row_panel_, q = w->column_panel_++, last;
+    size_t p = w->row_panel_, q = w->column_panel_, last;
     if (t->options_.features > 0) {
         *cost = npksdi_wave_cost(t);
         npksdi_add_waves(t, w, kernels, p, q);
@@ -3494,10 +3509,11 @@ static npksd_status npksdi_evaluation_item(const npksd_tester *t, npksdi_scratch
         npksdi_add_cross(t, w, kernels, p, w->group_, q - p - 1);
         last = p + 1 + t->sub_panels_;
     }
-    if (w->column_panel_ == last) {
-        w->column_panel_ = 0;
-        if (t->options_.features > 0 || ++w->group_ == npksdi_groups(t, p)) {
-            w->group_ = 0;
+    /* all groups of a panel meet the other panel while that is near */
+    if (t->options_.features > 0 || ++w->group_ == npksdi_groups(t, p)) {
+        w->group_ = 0;
+        if (++w->column_panel_ == last) {
+            w->column_panel_ = 0;
             w->row_panel_++;
         }
     }
