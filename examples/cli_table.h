@@ -151,7 +151,8 @@ static void cli_pick_columns(cli_table *t, char **names, size_t count, cli_forma
     free(leave);
     if (t->m == 0)
         cli_fail("%s: no column is left to test", t->file);
-    memset(format->use.found, 0, format->use.count * sizeof *format->use.found);
+    for (size_t k = 0; k < format->use.count; k++)
+        format->use.found[k] = 0; /* the next file is asked again */
 }
 
 static npksd_real *cli_new_row(cli_table *t, size_t line)

@@ -240,9 +240,9 @@ static int read_option(cli_run *run, const char *name, const char *value)
     else if (strcmp(name, "--report") == 0)
         run->report = value;
     else if (strcmp(name, "--columns") == 0)
-        cli_list_read(&run->format.use, name, value);
+        cli_list_read(&run->format.use, "--columns", value);
     else if (strcmp(name, "--leave-out") == 0)
-        cli_list_read(&run->format.leave_out, name, value);
+        cli_list_read(&run->format.leave_out, "--leave-out", value);
     else if (strcmp(name, "--alpha") == 0)
         o->alpha = (npksd_real)read_number(name, value, 1e-9, 0.999);
     else if (strcmp(name, "--replicates") == 0)
