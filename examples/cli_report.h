@@ -25,13 +25,14 @@ static const char report_style[] =
     ".verdict strong{font-size:26px;font-weight:600;color:var(--calm)}"
     ".rejected strong{color:var(--alarm)}\n"
     ".two{display:grid;gap:4px 28px;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))}\n"
-    "svg{display:block;width:100%;height:auto}svg text{fill:var(--ink);font-size:12px}"
+    "svg{display:block;width:100%;height:auto}.wide{min-width:640px}svg text{fill:var(--ink);font-size:12px}"
     "svg .small{fill:var(--muted);font-size:11px}svg line{stroke:var(--rule)}\n"
     ".o{color:var(--observed);font-weight:600}.s{color:var(--synthetic);font-weight:600}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:6px 0}"
     "th,td{text-align:right;padding:3px 12px 3px 0;border-bottom:1px solid var(--rule);"
     "white-space:nowrap}th:first-child,td:first-child{text-align:left}th{font-weight:600}\n"
     ".settings td{text-align:left;white-space:normal;overflow-wrap:anywhere}"
+    ".settings td:first-child{white-space:nowrap;overflow-wrap:normal;vertical-align:top}\n"
     "code{font-size:13px;overflow-wrap:anywhere}ul{padding-left:20px;max-width:86ch}\n";
 
 /* ======== text and axes ======== */
@@ -122,7 +123,7 @@ static void report_null(FILE *out, const cli_run *run)
         bin = bin < bins ? bin : bins - 1;
         most = ++counts[bin] > most ? counts[bin] : most;
     }
-    fprintf(out, "<figure><svg viewBox='0 0 980 176' role='img' aria-label='null distribution'>\n");
+    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 176' role='img' aria-label='null distribution'>\n");
     for (size_t k = 0; k < bins; k++) {
         double left = report_place(x, null_low + (double)k * width);
         double right = report_place(x, null_low + (double)(k + 1) * width);
@@ -145,7 +146,7 @@ static void report_null(FILE *out, const cli_run *run)
     fprintf(out, "<text text-anchor='%s' x='%.1f' y='50' style='fill:var(%s);font-weight:600'>observed "
                  "%.4g%s</text>\n", left_side ? "end" : "start", place + (left_side ? -8 : 8), colour,
             statistic, off ? ", off the scale &#8594;" : "");
-    fprintf(out, "</svg>\n<figcaption>Grey: the statistic of %zu data sets of the same size%s. "
+    fprintf(out, "</svg></div>\n<figcaption>Grey: the statistic of %zu data sets of the same size%s. "
                  "p is the share of data sets, the observed one counted in, that lie as far to the right "
                  "as the observed one.</figcaption></figure>\n", b,
             run->generator ? ", drawn by the generator" : ", made by dealing out all rows at random");
@@ -160,7 +161,7 @@ static void report_bars(FILE *out, const cli_run *run)
     double longest = -log10(1 / (double)(run->result.replicates + 1)), bottom = 22 * (double)shown + 24;
     report_axis x = { 0, longest, 210, 880 };
     double alpha = report_place(x, fmin(-log10((double)run->options.alpha), longest));
-    fprintf(out, "<figure><svg viewBox='0 0 980 %.0f' role='img' aria-label='columns'>\n", bottom + 4);
+    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 %.0f' role='img' aria-label='columns'>\n", bottom + 4);
     for (size_t k = 0; k < shown; k++) {
         size_t i = run->column_order[k];
         double p = (double)d->coordinate_p_adjusted[i], y = 22 * (double)k + 22;
@@ -177,8 +178,8 @@ static void report_bars(FILE *out, const cli_run *run)
                  "style='stroke:var(--ink)'/>\n", alpha, alpha, bottom);
     fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", alpha,
             (double)run->options.alpha);
-    fprintf(out, "</svg>\n<figcaption>Adjusted p of each column: paid for looking at all %zu of them. Longer "
-                 "is smaller p; red is beyond the level.", m);
+    fprintf(out, "</svg></div>\n<figcaption>Adjusted p of each column: paid for looking at %zu column%s. Longer is "
+                 "smaller p; red is beyond the level.", m, m == 1 ? "" : "s");
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
     fprintf(out, " A changed dependence lights up every column that takes part in it.</figcaption>"
@@ -302,7 +303,7 @@ static void report_scatter(FILE *out, const cli_run *run)
     x.high += x_margin;
     y.low -= y_margin;
     y.high += y_margin;
-    fprintf(out, "<figure><svg viewBox='0 0 980 420' role='img' aria-label='worst pair'>\n");
+    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 420' role='img' aria-label='worst pair'>\n");
     report_y_axis(out, y, 60, 960, 0);
     report_x_axis(out, x, 380);
     report_dots(out, &run->synthetic, i, j, x, y, "--synthetic", 2, 0.6);
@@ -311,15 +312,16 @@ static void report_scatter(FILE *out, const cli_run *run)
         size_t row = run->row_order[k];
         double a = report_place(x, (double)t->rows[row * t->m + i]);
         double b = report_place(y, (double)t->rows[row * t->m + j]);
+        int left = a > 900 || (k % 2 && a > 120); /* close ones have their numbers on two sides */
         fprintf(out, "<circle cx='%.1f' cy='%.1f' r='7' fill='none' style='stroke:var(--ink);"
                      "stroke-width:1.6'/><text text-anchor='%s' x='%.1f' y='%.1f'>%zu</text>\n",
-                a, b, a > 900 ? "end" : "start", a + (a > 900 ? -10 : 10), b + 4, t->lines[row]);
+                a, b, left ? "end" : "start", a + (left ? -10 : 10), b + 4, t->lines[row]);
     }
     fprintf(out, "<text text-anchor='end' x='960' y='412' style='font-weight:600'>");
     report_name(out, t->names[i], 40);
     fprintf(out, " &#8594;</text><text x='64' y='12' style='font-weight:600'>&#8593; ");
     report_name(out, t->names[j], 40);
-    fprintf(out, "</text>\n</svg>\n<figcaption>The two columns with the smallest adjusted p. Ringed: the "
+    fprintf(out, "</text>\n</svg></div>\n<figcaption>The two columns with the smallest adjusted p. Ringed: the "
                  "rows that pull most, with their %s in the file.</figcaption></figure>\n", t->place);
 }
 

@@ -72,30 +72,28 @@ static size_t cli_character(const char *text)
     return bytes;
 }
 
-/* At most `most` characters of text, filled up with blanks to `least`. */
+/* Where character number `count` begins. */
+static const char *cli_skip(const char *text, size_t count)
+{
+    for (; *text && count > 0; count--) {
+        size_t bytes = cli_character(text);
+        text += bytes ? bytes : 1;
+    }
+    return text;
+}
+
+/* At most `most` characters of text, the middle left out, filled up with blanks to `least`. */
 static const char *cli_cut(const char *text, size_t most, size_t least, char *to, size_t room)
 {
-    size_t count = 0, used = 0;
-    while (*text && count < most) {
-        size_t bytes = cli_character(text);
-        bytes = bytes ? bytes : 1;
-        if (used + bytes + 4 > room)
-            break;
-        memcpy(to + used, text, bytes);
-        used += bytes;
-        text += bytes;
+    size_t count = 0;
+    for (const char *c = text; *c; c = cli_skip(c, 1))
         count++;
-    }
-    if (*text && used > 0) { /* cut: a mark instead of the last character */
-        do
-            used--;
-        while (used > 0 && ((unsigned char)to[used] & 0xc0) == 0x80);
-        memcpy(to + used, "~", 1);
-        used++;
-    }
-    while (count++ < least && used + 1 < room)
-        to[used++] = ' ';
-    to[used] = '\0';
+    const char *head = cli_skip(text, most / 2), *tail = cli_skip(text, count - (most - most / 2 - 1));
+    size_t bytes = (size_t)(head - text);
+    if (count <= most || bytes + strlen(tail) + 2 > room)
+        snprintf(to, room, "%s%*s", text, (int)(count < least ? least - count : 0), "");
+    else
+        snprintf(to, room, "%.*s~%s", (int)bytes, text, tail);
     return to;
 }
 
@@ -783,9 +781,13 @@ static void print_rows(const cli_run *run)
 {
     enum { SHOWN = 5 };
     const cli_table *t = &run->observed;
-    printf("\n  the rows that pull most");
-    for (size_t k = 0; k < SHOWN && k < t->m; k++)
-        printf("%s%.12s", k ? ", " : ": ", t->names[run->column_order[k]]);
+    char name[128], blank[128];
+    printf("\n  the rows that pull most\n%14s", "");
+    for (size_t k = 0; k < SHOWN && k < t->m; k++) {
+        cli_cut(t->names[run->column_order[k]], 11, 0, name, sizeof name);
+        cli_cut(name, 11, 11, blank, sizeof blank); /* the blanks go in front: numbers end there */
+        printf(" %s%s", blank + strlen(name), name);
+    }
     printf("\n");
     for (size_t k = 0; k < WORST_ROWS && k < t->n; k++) {
         size_t row = run->row_order[k];
