@@ -1,8 +1,8 @@
 /* A progress bar with the time that is left, on a terminal only; none in a pipe or a log.
  *
- * npksd_tester_step tells how far it is. npksd_test_samples_diagnose is one call: for that one an alarm
- * moves the bar along a forecast, measured beforehand on an eighth of the rows. The drawing runs
- * inside the signal handler and so uses nothing but write(). */
+ * npksd_tester_step tells how far it is. npksd_test_samples_diagnose is one call: for that one an
+ * alarm moves the bar along a forecast, measured beforehand on an eighth of the rows. The drawing
+ * runs inside the signal handler and so uses nothing but write(). */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

@@ -24,8 +24,10 @@ static const char report_style[] =
     "border-radius:4px}.verdict.rejected{border-color:var(--alarm)}\n"
     ".verdict strong{font-size:26px;font-weight:600;color:var(--calm)}"
     ".rejected strong{color:var(--alarm)}\n"
-    ".two{display:grid;gap:4px 28px;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))}\n"
-    "svg{display:block;width:100%;height:auto}.wide{min-width:640px}svg text{fill:var(--ink);font-size:12px}"
+    ".two{display:grid;gap:4px "
+    "28px;grid-template-columns:repeat(auto-fit,minmax(min(420px,100%),1fr))}\n"
+    "svg{display:block;width:100%;height:auto}.wide{min-width:640px}svg "
+    "text{fill:var(--ink);font-size:12px}"
     "svg .small{fill:var(--muted);font-size:11px}svg line{stroke:var(--rule)}\n"
     ".o{color:var(--observed);font-weight:600}.s{color:var(--synthetic);font-weight:600}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:6px 0}"
@@ -42,7 +44,8 @@ static void report_text(FILE *out, const char *text)
     while (*text) {
         size_t bytes = cli_character(text);
         if (bytes == 0)
-            fprintf(out, "&#%u;", (unsigned)(unsigned char)*text); /* not UTF-8: Latin-1, most likely */
+            fprintf(out, "&#%u;",
+                    (unsigned)(unsigned char)*text); /* not UTF-8: Latin-1, most likely */
         else if (*text == '<' || *text == '>' || *text == '&' || *text == '"')
             fprintf(out, "&#%u;", (unsigned)(unsigned char)*text);
         else
@@ -58,8 +61,8 @@ static void report_name(FILE *out, const char *name, size_t most)
 }
 
 typedef struct report_axis {
-    double low, high;  /* of the data */
-    double from, to;   /* on paper */
+    double low, high; /* of the data */
+    double from, to;  /* on paper */
 } report_axis;
 
 static double report_place(report_axis axis, double value)
@@ -89,8 +92,8 @@ static void report_y_axis(FILE *out, report_axis y, double x, double right, int 
     for (double k = first; k * step <= y.high + 1e-9 * step; k++) {
         double place = report_place(y, k * step), value = fabs(k) < 0.5 ? 0.0 : k * step;
         fprintf(out, "<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>\n", x, right, place, place);
-        fprintf(out, "<text class='small' text-anchor='end' x='%.1f' y='%.1f'>%.6g%s</text>\n", x - 5,
-                place + 4, percent ? 100 * value : value, percent ? "%" : "");
+        fprintf(out, "<text class='small' text-anchor='end' x='%.1f' y='%.1f'>%.6g%s</text>\n",
+                x - 5, place + 4, percent ? 100 * value : value, percent ? "%" : "");
     }
 }
 
@@ -123,33 +126,45 @@ static void report_null(FILE *out, const cli_run *run)
         bin = bin < bins ? bin : bins - 1;
         most = ++counts[bin] > most ? counts[bin] : most;
     }
-    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 176' role='img' aria-label='null distribution'>\n");
+    fprintf(out,
+            "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 176' role='img' "
+            "aria-label='null distribution'>\n");
     for (size_t k = 0; k < bins; k++) {
         double left = report_place(x, null_low + (double)k * width);
         double right = report_place(x, null_low + (double)(k + 1) * width);
         double top = report_place(y, (double)counts[k] / (double)most);
-        fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--null)'/>\n",
+        fprintf(out,
+                "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--null)'/>\n",
                 left, top, fmax(right - left - 1, 1), 150 - top);
     }
     report_x_axis(out, x, 150);
     double threshold = report_place(x, (double)run->result.threshold);
     double place = off ? 962 : report_place(x, statistic);
-    fprintf(out, "<line x1='%.1f' x2='%.1f' y1='24' y2='150' stroke-dasharray='4 4' "
-                 "style='stroke:var(--ink)'/>\n", threshold, threshold);
-    fprintf(out, "<text class='small' text-anchor='%s' x='%.1f' y='20'>rejected beyond %.4g</text>\n",
+    fprintf(out,
+            "<line x1='%.1f' x2='%.1f' y1='24' y2='150' stroke-dasharray='4 4' "
+            "style='stroke:var(--ink)'/>\n",
+            threshold, threshold);
+    fprintf(out,
+            "<text class='small' text-anchor='%s' x='%.1f' y='20'>rejected beyond %.4g</text>\n",
             threshold > 400 ? "end" : "start", threshold + (threshold > 400 ? 4 : -4),
             (double)run->result.threshold);
     const char *colour = run->result.reject ? "--alarm" : "--observed";
-    fprintf(out, "<line x1='%.1f' x2='%.1f' y1='38' y2='150' style='stroke:var(%s);stroke-width:3'/>\n",
+    fprintf(out,
+            "<line x1='%.1f' x2='%.1f' y1='38' y2='150' style='stroke:var(%s);stroke-width:3'/>\n",
             place, place, colour);
     int left_side = place > 760;
-    fprintf(out, "<text text-anchor='%s' x='%.1f' y='50' style='fill:var(%s);font-weight:600'>observed "
-                 "%.4g%s</text>\n", left_side ? "end" : "start", place + (left_side ? -8 : 8), colour,
-            statistic, off ? ", off the scale &#8594;" : "");
-    fprintf(out, "</svg></div>\n<figcaption>Grey: the statistic of %zu data sets of the same size%s. "
-                 "p is the share of data sets, the observed one counted in, that lie as far to the right "
-                 "as the observed one.</figcaption></figure>\n", b,
-            run->generator ? ", drawn by the generator" : ", made by dealing out all rows at random");
+    fprintf(out,
+            "<text text-anchor='%s' x='%.1f' y='50' style='fill:var(%s);font-weight:600'>observed "
+            "%.4g%s</text>\n",
+            left_side ? "end" : "start", place + (left_side ? -8 : 8), colour, statistic,
+            off ? ", off the scale &#8594;" : "");
+    fprintf(
+        out,
+        "</svg></div>\n<figcaption>Grey: the statistic of %zu data sets of the same size%s. "
+        "p is the share of data sets, the observed one counted in, that lie as far to the right "
+        "as the observed one.</figcaption></figure>\n",
+        b,
+        run->generator ? ", drawn by the generator" : ", made by dealing out all rows at random");
 }
 
 /* ======== columns ======== */
@@ -158,32 +173,43 @@ static void report_bars(FILE *out, const cli_run *run)
 {
     const npksd_diagnosis *d = &run->diagnosis;
     size_t m = run->observed.m, shown = m < REPORT_BARS ? m : REPORT_BARS;
-    double longest = -log10(1 / (double)(run->result.replicates + 1)), bottom = 22 * (double)shown + 24;
+    double longest = -log10(1 / (double)(run->result.replicates + 1)),
+           bottom = 22 * (double)shown + 24;
     report_axis x = { 0, longest, 210, 880 };
     double alpha = report_place(x, fmin(-log10((double)run->options.alpha), longest));
-    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 %.0f' role='img' aria-label='columns'>\n", bottom + 4);
+    fprintf(out,
+            "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 %.0f' role='img' "
+            "aria-label='columns'>\n",
+            bottom + 4);
     for (size_t k = 0; k < shown; k++) {
         size_t i = run->column_order[k];
         double p = (double)d->coordinate_p_adjusted[i], y = 22 * (double)k + 22;
         int differs = p <= (double)run->options.alpha;
         fprintf(out, "<text text-anchor='end' x='202' y='%.0f'>", y + 13);
         report_name(out, run->observed.names[i], 26);
-        fprintf(out, "</text><rect x='210' y='%.0f' width='%.1f' height='15' rx='2' "
-                     "style='fill:var(%s)'/>\n", y + 1, fmax(report_place(x, -log10(p)) - 210, 1.5),
-                differs ? "--alarm" : "--null");
+        fprintf(out,
+                "</text><rect x='210' y='%.0f' width='%.1f' height='15' rx='2' "
+                "style='fill:var(%s)'/>\n",
+                y + 1, fmax(report_place(x, -log10(p)) - 210, 1.5), differs ? "--alarm" : "--null");
         fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n",
                 report_place(x, -log10(p)) + 6, y + 13, p);
     }
-    fprintf(out, "<line x1='%.1f' x2='%.1f' y1='16' y2='%.0f' stroke-dasharray='4 4' "
-                 "style='stroke:var(--ink)'/>\n", alpha, alpha, bottom);
+    fprintf(out,
+            "<line x1='%.1f' x2='%.1f' y1='16' y2='%.0f' stroke-dasharray='4 4' "
+            "style='stroke:var(--ink)'/>\n",
+            alpha, alpha, bottom);
     fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", alpha,
             (double)run->options.alpha);
-    fprintf(out, "</svg></div>\n<figcaption>Adjusted p of each column: paid for looking at %zu column%s. Longer is "
-                 "smaller p; red is beyond the level.", m, m == 1 ? "" : "s");
+    fprintf(out,
+            "</svg></div>\n<figcaption>Adjusted p of each column: paid for looking at %zu "
+            "column%s. Longer is "
+            "smaller p; red is beyond the level.",
+            m, m == 1 ? "" : "s");
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
-    fprintf(out, " A changed dependence lights up every column that takes part in it.</figcaption>"
-                 "</figure>\n");
+    fprintf(out,
+            " A changed dependence lights up every column that takes part in it.</figcaption>"
+            "</figure>\n");
 }
 
 static int report_compare(const void *a, const void *b)
@@ -192,7 +218,7 @@ static int report_compare(const void *a, const void *b)
     return (difference > 0) - (difference < 0);
 }
 
-/* The range of a column in both tables without its far tails; whole: are all values whole numbers? */
+/* The range of a column in both tables without its far tails; whole: all are whole numbers. */
 static void report_range(const cli_run *run, size_t column, double *low, double *high, int *whole)
 {
     const cli_table *tables[2] = { &run->observed, &run->synthetic };
@@ -244,15 +270,18 @@ static void report_histogram(FILE *out, const cli_run *run, size_t column)
     for (size_t k = 0; k < bins; k++)
         most = fmax(most, fmax(observed[k], synthetic[k]));
     report_axis x = { low, low + width * (double)bins, 44, 470 }, y = { 0, most * 1.06, 180, 26 };
-    fprintf(out, "<figure><svg viewBox='0 0 480 204' role='img' aria-label='histogram'>\n"
-                 "<text x='44' y='14' style='font-weight:600'>");
+    fprintf(out,
+            "<figure><svg viewBox='0 0 480 204' role='img' aria-label='histogram'>\n"
+            "<text x='44' y='14' style='font-weight:600'>");
     report_name(out, run->observed.names[column], 40);
     fprintf(out, "</text>\n");
     report_y_axis(out, y, 44, 470, 1);
     for (size_t k = 0; k < bins; k++) {
         double top = report_place(y, synthetic[k]), left = report_place(x, low + width * (double)k);
-        fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--synthetic);"
-                     "fill-opacity:.45'/>\n", left, top, 426 / (double)bins - 0.7, 180 - top);
+        fprintf(out,
+                "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--synthetic);"
+                "fill-opacity:.45'/>\n",
+                left, top, 426 / (double)bins - 0.7, 180 - top);
     }
     fprintf(out, "<path fill='none' style='stroke:var(--observed);stroke-width:2.2' d='M44 180");
     for (size_t k = 0; k < bins; k++)
@@ -265,8 +294,8 @@ static void report_histogram(FILE *out, const cli_run *run, size_t column)
 
 /* ======== the worst pair ======== */
 
-static void report_dots(FILE *out, const cli_table *t, size_t i, size_t j, report_axis x, report_axis y,
-                        const char *colour, double radius, double opacity)
+static void report_dots(FILE *out, const cli_table *t, size_t i, size_t j, report_axis x,
+                        report_axis y, const char *colour, double radius, double opacity)
 {
     size_t every = t->n / REPORT_DOTS + 1;
     fprintf(out, "<g style='fill:var(%s);fill-opacity:%g'>\n", colour, opacity);
@@ -303,7 +332,9 @@ static void report_scatter(FILE *out, const cli_run *run)
     x.high += x_margin;
     y.low -= y_margin;
     y.high += y_margin;
-    fprintf(out, "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 420' role='img' aria-label='worst pair'>\n");
+    fprintf(out,
+            "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 420' role='img' "
+            "aria-label='worst pair'>\n");
     report_y_axis(out, y, 60, 960, 0);
     report_x_axis(out, x, 380);
     report_dots(out, &run->synthetic, i, j, x, y, "--synthetic", 2, 0.6);
@@ -313,16 +344,20 @@ static void report_scatter(FILE *out, const cli_run *run)
         double a = report_place(x, (double)t->rows[row * t->m + i]);
         double b = report_place(y, (double)t->rows[row * t->m + j]);
         int left = a > 900 || (k % 2 && a > 120); /* close ones have their numbers on two sides */
-        fprintf(out, "<circle cx='%.1f' cy='%.1f' r='7' fill='none' style='stroke:var(--ink);"
-                     "stroke-width:1.6'/><text text-anchor='%s' x='%.1f' y='%.1f'>%zu</text>\n",
+        fprintf(out,
+                "<circle cx='%.1f' cy='%.1f' r='7' fill='none' style='stroke:var(--ink);"
+                "stroke-width:1.6'/><text text-anchor='%s' x='%.1f' y='%.1f'>%zu</text>\n",
                 a, b, left ? "end" : "start", a + (left ? -10 : 10), b + 4, t->lines[row]);
     }
     fprintf(out, "<text text-anchor='end' x='960' y='412' style='font-weight:600'>");
     report_name(out, t->names[i], 40);
     fprintf(out, " &#8594;</text><text x='64' y='12' style='font-weight:600'>&#8593; ");
     report_name(out, t->names[j], 40);
-    fprintf(out, "</text>\n</svg></div>\n<figcaption>The two columns with the smallest adjusted p. Ringed: the "
-                 "rows that pull most, with their %s in the file.</figcaption></figure>\n", t->place);
+    fprintf(out,
+            "</text>\n</svg></div>\n<figcaption>The two columns with the smallest adjusted p. "
+            "Ringed: the "
+            "rows that pull most, with their %s in the file.</figcaption></figure>\n",
+            t->place);
 }
 
 /* ======== tables ======== */
@@ -331,16 +366,19 @@ static void report_column_table(FILE *out, const cli_run *run)
 {
     const npksd_diagnosis *d = &run->diagnosis;
     size_t m = run->observed.m, shown = m < REPORT_BARS ? m : REPORT_BARS;
-    fprintf(out, "<div class='scroll'><table><tr><th>column</th><th>adjusted p</th><th>p</th>"
-                 "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
+    fprintf(out,
+            "<div class='scroll'><table><tr><th>column</th><th>adjusted p</th><th>p</th>"
+            "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
     for (size_t k = 0; k < shown; k++) {
         size_t i = run->column_order[k];
         fprintf(out, "<tr><td>");
         report_name(out, run->observed.names[i], 40);
-        fprintf(out, "</td><td>%.4f</td><td>%.4f</td><td class='o'>%.5g</td><td class='o'>%.5g</td>"
-                     "<td class='s'>%.5g</td><td class='s'>%.5g</td></tr>\n",
-                (double)d->coordinate_p_adjusted[i], (double)d->coordinate_p[i], run->observed_mean[i],
-                run->observed_sd[i], run->synthetic_mean[i], run->synthetic_sd[i]);
+        fprintf(out,
+                "</td><td>%.4f</td><td>%.4f</td><td class='o'>%.5g</td><td class='o'>%.5g</td>"
+                "<td class='s'>%.5g</td><td class='s'>%.5g</td></tr>\n",
+                (double)d->coordinate_p_adjusted[i], (double)d->coordinate_p[i],
+                run->observed_mean[i], run->observed_sd[i], run->synthetic_mean[i],
+                run->synthetic_sd[i]);
     }
     fprintf(out, "</table></div>\n");
 }
@@ -390,29 +428,37 @@ static void report_settings(FILE *out, const cli_run *run)
     } else {
         report_source(out, "synthetic", &run->synthetic, run->synthetic.n);
     }
-    fprintf(out, "<tr><td>settings</td><td>alpha %g, seed %llu, replicates %zu, fit rows %zu, pilot %zu, "
-                 "summary %s, estimator %s, smooth %g, features %zu, block %zu</td></tr>\n",
-            (double)o->alpha, (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot,
-            summary_words[o->summary], estimator_words[o->estimator], (double)o->smooth, o->features,
-            o->block);
-    fprintf(out, "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading component "
-                 "%s, rows out of range %.1f %%, %.1f s</td></tr>\n", (double)run->result.statistic,
-            (double)run->result.threshold, (double)run->result.bandwidth,
-            component_name(run->result.leading), 100 * (double)run->result.out_of_range, run->seconds);
-    fprintf(out, "<tr><td>made by</td><td>npksd %d.%d.%d; the same command on the same files gives the "
-                 "same numbers</td></tr></table></div>\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR,
-            NPKSD_VERSION_PATCH);
+    fprintf(
+        out,
+        "<tr><td>settings</td><td>alpha %g, seed %llu, replicates %zu, fit rows %zu, pilot %zu, "
+        "summary %s, estimator %s, smooth %g, features %zu, block %zu</td></tr>\n",
+        (double)o->alpha, (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot,
+        summary_words[o->summary], estimator_words[o->estimator], (double)o->smooth, o->features,
+        o->block);
+    fprintf(
+        out,
+        "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading component "
+        "%s, rows out of range %.1f %%, %.1f s</td></tr>\n",
+        (double)run->result.statistic, (double)run->result.threshold, (double)run->result.bandwidth,
+        component_name(run->result.leading), 100 * (double)run->result.out_of_range, run->seconds);
+    fprintf(out,
+            "<tr><td>made by</td><td>npksd %d.%d.%d; the same command on the same files gives the "
+            "same numbers</td></tr></table></div>\n",
+            NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
 }
 
 /* ======== the page ======== */
 
 static void report_head(FILE *out, const cli_run *run)
 {
-    fprintf(out, "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
-                 "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>");
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
+            "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>");
     report_text(out, run->headline);
-    fprintf(out, " - npksd</title>\n<style>\n%s</style></head><body>\n<h1>Could the %zu rows of "
-                 "<span class='o'>", report_style, run->observed.n);
+    fprintf(out,
+            " - npksd</title>\n<style>\n%s</style></head><body>\n<h1>Could the %zu rows of "
+            "<span class='o'>",
+            report_style, run->observed.n);
     report_text(out, run->observed.file);
     fprintf(out, "</span> have come from <span class='s'>");
     report_text(out, run->generator ? "the generator" : run->synthetic.file);
@@ -445,15 +491,19 @@ static void cli_write_report(const cli_run *run)
     report_null(out, run);
     fprintf(out, "<h2>Which columns?</h2>\n");
     report_bars(out, run);
-    fprintf(out, "<h2>How do they differ? <span class='o'>observed</span> and "
-                 "<span class='s'>synthetic</span></h2>\n<div class='two'>\n");
+    fprintf(out,
+            "<h2>How do they differ? <span class='o'>observed</span> and "
+            "<span class='s'>synthetic</span></h2>\n<div class='two'>\n");
     for (size_t k = 0; k < REPORT_HISTOGRAMS && k < run->observed.m; k++)
         report_histogram(out, run, run->column_order[k]);
-    fprintf(out, "</div><p class='muted'>Share of rows in each bar, the columns with the smallest adjusted "
-                 "p first. Values beyond the axis are in the outermost bars.</p>\n");
+    fprintf(
+        out,
+        "</div><p class='muted'>Share of rows in each bar, the columns with the smallest adjusted "
+        "p first. Values beyond the axis are in the outermost bars.</p>\n");
     report_column_table(out, run);
-    fprintf(out, "<h2>Which rows? <span class='o'>observed</span> and <span class='s'>synthetic</span>"
-                 "</h2>\n");
+    fprintf(out,
+            "<h2>Which rows? <span class='o'>observed</span> and <span class='s'>synthetic</span>"
+            "</h2>\n");
     if (run->observed.m > 1)
         report_scatter(out, run);
     report_row_table(out, run);

@@ -1,7 +1,8 @@
 /* Tables of numbers for npksd_cli.c: CSV text and .npy files, columns picked by name or number.
  *
  * Whatever is wrong with a file ends the program with a sentence that names file, line and column,
- * what stands there, what was expected, and what to do. Nothing is guessed, dropped or filled in. */
+ * what stands there, what was expected, and what to do. Nothing is guessed, dropped or filled
+ * in. */
 #ifndef CLI_TABLE_H
 #define CLI_TABLE_H
 
@@ -101,15 +102,15 @@ static void cli_list_check(const cli_list *list)
 
 typedef struct cli_table {
     const char *file;
-    size_t n, m, room;  /* rows, columns in use, rows allocated */
-    char **names;       /* m; their numbers in the file where there are no names */
+    size_t n, m, room; /* rows, columns in use, rows allocated */
+    char **names;      /* m; their numbers in the file where there are no names */
     int named;
-    npksd_real *rows;   /* n x m */
-    size_t *lines;      /* n; the line, or the number of the row in a .npy file */
-    size_t *picked;     /* m; the columns of the file that are used, counted from 0 */
+    npksd_real *rows; /* n x m */
+    size_t *lines;    /* n; the line, or the number of the row in a .npy file */
+    size_t *picked;   /* m; the columns of the file that are used, counted from 0 */
     size_t file_columns;
-    const char *place;  /* what lines counts: "line" or "row" */
-    uint64_t checksum;  /* FNV-1a of the file, so that a report says which data it is about */
+    const char *place; /* what lines counts: "line" or "row" */
+    uint64_t checksum; /* FNV-1a of the file, so that a report says which data it is about */
 } cli_table;
 
 static void cli_table_free(cli_table *t)
@@ -216,8 +217,9 @@ static char *cli_field(cli_csv *csv, size_t *line, int *more)
     if (*csv->at == '"') {
         field = cli_quoted_field(csv, line);
     } else {
-        for (field = csv->at; csv->at < csv->end && *csv->at != csv->separator
-                              && *csv->at != '\n' && *csv->at != '\r'; csv->at++)
+        for (field = csv->at; csv->at < csv->end && *csv->at != csv->separator && *csv->at != '\n'
+             && *csv->at != '\r';
+             csv->at++)
             if (*csv->at == '\0')
                 cli_fail("%s, line %zu: a zero byte; this is not a text file", csv->file, *line);
         for (last = csv->at; last > field && cli_is_blank(csv, last[-1]); last--)
@@ -266,8 +268,9 @@ static int cli_same_word(const char *a, const char *b)
 /* What is in a field? The program never sets a locale, so strtod wants a decimal point. */
 static int cli_classify(const char *text, double *value)
 {
-    static const char *const missing[] = { "", "na", "n/a", "nan", "null", "none", "nil", "-", "--",
-                                           "?", ".", "#n/a", "+nan", "-nan", "missing", NULL };
+    static const char *const missing[] = { "",     "na",   "n/a",     "nan", "null", "none",
+                                           "nil",  "-",    "--",      "?",   ".",    "#n/a",
+                                           "+nan", "-nan", "missing", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     char *end;
     for (size_t k = 0; missing[k]; k++)
@@ -299,23 +302,28 @@ static void cli_refuse_field(const cli_table *t, size_t line, size_t column, con
     snprintf(advice, sizeof advice, "or leave the column out: --leave-out %.200s", name);
     switch (kind) {
     case CLI_MISSING:
-        cli_fail("%s: a missing value (\"%.40s\"). Every row must be complete: remove the row, fill "
-                 "it in, %s", where, text, advice);
+        cli_fail(
+            "%s: a missing value (\"%.40s\"). Every row must be complete: remove the row, fill "
+            "it in, %s",
+            where, text, advice);
         break;
     case CLI_INFINITE:
         cli_fail("%s: \"%.40s\" is not a finite number. Remove the row, %s", where, text, advice);
         break;
     case CLI_COMMA:
         cli_fail("%s: \"%.40s\" has a decimal comma (or a mark for thousands). A number is written "
-                 "with a decimal point and no other mark: 1234.5", where, text);
+                 "with a decimal point and no other mark: 1234.5",
+                 where, text);
         break;
     case CLI_BLANKS:
         cli_fail("%s: \"%.40s\": one number was expected. Columns are separated by commas, "
-                 "semicolons or tabs, not by blanks", where, text);
+                 "semicolons or tabs, not by blanks",
+                 where, text);
         break;
     default:
         cli_fail("%s: \"%.40s\" is not a number. If it is a category, give each category a column "
-                 "of its own that holds 1 or 0; %s", where, text, advice);
+                 "of its own that holds 1 or 0; %s",
+                 where, text, advice);
     }
 }
 
@@ -333,7 +341,8 @@ static int cli_is_header(const cli_csv *csv, int header)
     }
     if (numbers && texts)
         cli_fail("%s, line 1: both numbers and words. Say --header if it holds the names of the "
-                 "columns, --no-header if it is data", csv->file);
+                 "columns, --no-header if it is data",
+                 csv->file);
     return texts > 0;
 }
 
@@ -343,11 +352,13 @@ static char **cli_take_names(const cli_csv *csv, int named)
     for (size_t i = 0; i < csv->count; i++) {
         int own = named && csv->fields[i][0];
         snprintf(number, sizeof number, "%zu", i + 1);
-        names[i] = own ? cli_copy(csv->fields[i], strlen(csv->fields[i])) : cli_copy(number, strlen(number));
+        names[i] = own ? cli_copy(csv->fields[i], strlen(csv->fields[i]))
+                       : cli_copy(number, strlen(number));
         for (size_t k = 0; k < i && own; k++)
             if (strcmp(names[k], names[i]) == 0)
                 cli_fail("%s, line 1: columns %zu and %zu are both called \"%s\"; names must "
-                         "differ", csv->file, k + 1, i + 1, names[i]);
+                         "differ",
+                         csv->file, k + 1, i + 1, names[i]);
     }
     return names;
 }
@@ -359,8 +370,10 @@ static void cli_take_row(cli_table *t, const cli_csv *csv, size_t line)
             cli_fail("%s, line %zu: an empty line; remove it, or fill in the missing row", t->file,
                      line);
         cli_fail("%s, line %zu: %zu fields, but line 1 has %zu%s", t->file, line, csv->count,
-                 t->file_columns, csv->separator == ',' && csv->count == 2 * t->file_columns
-                     ? ". Decimal commas? Numbers are written with a point: 1.5" : "");
+                 t->file_columns,
+                 csv->separator == ',' && csv->count == 2 * t->file_columns
+                     ? ". Decimal commas? Numbers are written with a point: 1.5"
+                     : "");
     }
     npksd_real *row = cli_new_row(t, line);
     for (size_t i = 0; i < t->m; i++) {
@@ -440,7 +453,8 @@ static void cli_npy_shape(const char *file, const char *shape, size_t *rows, siz
         cli_fail("%s: a shape of rows and columns was expected in the header", file);
     if (count > 2)
         cli_fail("%s: shape %.*s; two dimensions were expected, one row a data point. In Python: "
-                 "numpy.save(file, a.reshape(len(a), -1))", file, length, shape);
+                 "numpy.save(file, a.reshape(len(a), -1))",
+                 file, length, shape);
     *rows = sizes[0];
     *columns = sizes[1];
 }
@@ -483,14 +497,16 @@ static void cli_parse_npy(cli_table *t, const unsigned char *file, size_t bytes,
     char kind = type && *type == '\'' && strlen(type) > 4 ? type[2] : '?';
     size_t size = kind != '?' ? (size_t)(type[3] - '0') : 0;
     int known = (kind == 'f' && (size == 4 || size == 8)) || (kind == 'b' && size == 1)
-                || ((kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8));
+        || ((kind == 'i' || kind == 'u') && (size == 1 || size == 2 || size == 4 || size == 8));
     if (!known || type[4] != '\'' || !strchr("<>|=", type[1]))
         cli_fail("%s: numbers of type %.12s; float32, float64 or whole numbers were expected. In "
-                 "Python: numpy.save(file, a.astype(float))", t->file, type ? type : "unknown");
+                 "Python: numpy.save(file, a.astype(float))",
+                 t->file, type ? type : "unknown");
     if (rows == 0 || columns == 0)
         cli_fail("%s: an empty array (%zu rows, %zu columns)", t->file, rows, columns);
     if (rows > (bytes - prefix - length) / columns / size)
-        cli_fail("%s: the file is cut short: %zu x %zu numbers were expected", t->file, rows, columns);
+        cli_fail("%s: the file is cut short: %zu x %zu numbers were expected", t->file, rows,
+                 columns);
     if (rows * columns * size != bytes - prefix - length)
         cli_fail("%s: the file is longer than its %zu x %zu numbers", t->file, rows, columns);
     char **names = (char **)cli_memory(NULL, columns, sizeof *names), number[24];
@@ -511,9 +527,9 @@ static void cli_parse_npy(cli_table *t, const unsigned char *file, size_t bytes,
             double value = cli_npy_number(number_bytes, kind, size);
             if (!isfinite(value))
                 cli_fail("%s, row %zu, column %zu: %s. Every row must be complete: remove the row, "
-                         "or leave the column out: --leave-out %zu", t->file, r + 1,
-                         t->picked[i] + 1, isnan(value) ? "a missing value (nan)" : "not finite",
-                         t->picked[i] + 1);
+                         "or leave the column out: --leave-out %zu",
+                         t->file, r + 1, t->picked[i] + 1,
+                         isnan(value) ? "a missing value (nan)" : "not finite", t->picked[i] + 1);
             row[i] = (npksd_real)value;
         }
     }
@@ -552,7 +568,8 @@ static void cli_table_parse(cli_table *t, const char *file, char *text, size_t b
         cli_parse_npy(t, (const unsigned char *)text, bytes, format);
     else if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
         cli_fail("%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as "
-                 ".npy", file);
+                 ".npy",
+                 file);
     else
         cli_parse_csv(t, text, bytes, format);
     free(text);
@@ -589,8 +606,8 @@ static void cli_require_names(const cli_table *a, const cli_table *b)
     for (size_t i = 0; i < a->m; i++)
         if (cli_find_name(b, a->names[i]) == b->m)
             cli_fail("%s has a column \"%s\", %s has none of that name (its first is \"%s\"). Both "
-                     "need the same columns; choose with --columns or --leave-out", a->file,
-                     a->names[i], b->file, b->names[0]);
+                     "need the same columns; choose with --columns or --leave-out",
+                     a->file, a->names[i], b->file, b->names[0]);
 }
 
 /* Columns belong together by name if both tables have names, otherwise by position: b is put into
@@ -603,7 +620,8 @@ static int cli_align(const cli_table *a, cli_table *b)
         cli_require_names(b, a);
     } else if (a->m != b->m) {
         cli_fail("%s has %zu columns in use, %s has %zu. Both need the same columns; choose with "
-                 "--columns or --leave-out", a->file, a->m, b->file, b->m);
+                 "--columns or --leave-out",
+                 a->file, a->m, b->file, b->m);
     } else {
         return 0;
     }

@@ -1,12 +1,14 @@
 /* Inside an engine: memory from its arena, random numbers from its own generator.
  *
- * Many engines forbid malloc and have a random generator of their own, so that a replay is bit for bit the same.
- * Both are hooks of npksd_options. The allocator is asked exactly once, when the tester is made, and given its
- * block back when it is destroyed; nothing is allocated while it works. The generator needs next_fn; with seek_fn,
- * "go to the start of stream s", data sets are numbered, so that a replicate can be drawn again by itself, on
- * any thread. Without an arena at all: npksd_tester_size tells the bytes, npksd_tester_init takes a block.
+ * Many engines forbid malloc and have a random generator of their own, so that a replay is bit
+ * for bit the same. Both are hooks of npksd_options. The allocator is asked exactly once, when
+ * the tester is made, and given its block back when it is destroyed; nothing is allocated while
+ * it works. The generator needs next_fn; with seek_fn, "go to the start of stream s", data sets
+ * are numbered, so that a replicate can be drawn again by itself, on any thread. Without an arena
+ * at all: npksd_tester_size tells the bytes, npksd_tester_init takes a block.
  *
- * Shown: one block of the arena, nothing left over; the same answer twice; replicate 7 drawn again alone. */
+ * Shown: one block of the arena, nothing left over; the same answer twice; replicate 7 drawn
+ * again alone. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>
@@ -41,7 +43,7 @@ static void arena_free(void *block, size_t bytes, void *user_data)
     a->used = (size_t)((unsigned char *)block - a->memory);
 }
 
-/* ---- the engine's random numbers: a counter, well stirred; a stream is where the counter starts ---- */
+/* ---- the engine's random numbers: a counter, well stirred; streams start it elsewhere ---- */
 
 typedef struct engine_rng {
     uint64_t seed, counter;
@@ -114,11 +116,13 @@ int main(void)
         npksd_tester_destroy(tester);
     }
     int same = result[0].p_value == result[1].p_value && result[0].statistic == result[1].statistic;
-    printf("p = %.3f, %s\n", (double)result[0].p_value, result[0].reject ? "rejected" : "not rejected");
-    printf("arena: %zu bytes at most, %zu blocks for two testers, %zu bytes left in use\n", a.most, a.blocks,
-           a.used);
+    printf("p = %.3f, %s\n", (double)result[0].p_value,
+           result[0].reject ? "rejected" : "not rejected");
+    printf("arena: %zu bytes at most, %zu blocks for two testers, %zu bytes left in use\n", a.most,
+           a.blocks, a.used);
     printf("the second run: %s; replicate 7 alone: %s\n", same ? "the same bits" : "OTHER BITS",
            again == once[7] ? "the same bits" : "OTHER BITS");
-    return same && again == once[7] && a.blocks == 2 && a.used == 0 && result[0].reject ? EXIT_SUCCESS
-                                                                                         : EXIT_FAILURE;
+    return same && again == once[7] && a.blocks == 2 && a.used == 0 && result[0].reject
+        ? EXIT_SUCCESS
+        : EXIT_FAILURE;
 }

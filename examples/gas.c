@@ -1,11 +1,13 @@
-/* Does my particle engine keep the Maxwell distribution? One tagged particle is followed in a gas.
+/* Does my particle engine keep the Maxwell distribution? One tagged particle is followed in a
+ * gas.
  *
- * Its velocity is recorded after each of its collisions. A collision changes only part of a velocity, so
- * neighbouring rows of the recording resemble each other. Maxwell's law says what one row looks like, and
- * it is tempting to let the generator draw independent rows from it; but then even a sound recording looks
- * wrong, because independent rows spread over the distribution faster than a trajectory does. The remedy: one
- * data set is one trajectory. The generator starts a gas in Maxwell's distribution and follows a particle of
- * it with collisions known to be right, and the p-value is exact, however much the rows depend on each other.
+ * Its velocity is recorded after each of its collisions. A collision changes only part of a
+ * velocity, so neighbouring rows of the recording resemble each other. Maxwell's law says what
+ * one row looks like, and it is tempting to let the generator draw independent rows from it; but
+ * then even a sound recording looks wrong, because independent rows spread over the distribution
+ * faster than a trajectory does. The remedy: one data set is one trajectory. The generator starts
+ * a gas in Maxwell's distribution and follows a particle of it with collisions known to be right,
+ * and the p-value is exact, however much the rows depend on each other.
  *
  * The engine under test is given gases that are sound, that lose energy, and that are too hot. */
 #define NPKSD_IMPLEMENTATION
@@ -43,8 +45,9 @@ static size_t another(size_t self, npksd_rng *rng)
     return other + (other >= self);
 }
 
-/* One trajectory: a row after each collision of particle 0, while the others collide among themselves. */
-static int follow_particle(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+/* One trajectory: a row after each collision of particle 0; the others collide as well. */
+static int follow_particle(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
+                           void *user_data)
 {
     const engine *e = (const engine *)user_data;
     npksd_real velocity[PARTICLES][DIMENSIONS], speed = (npksd_real)sqrt((double)e->temperature);
@@ -64,7 +67,8 @@ static int follow_particle(npksd_real *rows, size_t count, size_t m, npksd_rng *
 }
 
 /* The tempting shortcut: Maxwell's law, every row by itself. */
-static int independent_rows(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+static int independent_rows(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
+                            void *user_data)
 {
     npksd_real speed = (npksd_real)sqrt((double)((const engine *)user_data)->temperature);
     for (size_t i = 0; i < count * m; i++)
@@ -83,7 +87,8 @@ static void must(npksd_status status, const char *what)
 static npksd_tester *prepare(npksd_sample_fn sample_fn, engine *reference)
 {
     npksd_tester *tester;
-    must(npksd_tester_create(&tester, COLLISIONS, DIMENSIONS, sample_fn, reference, NULL), "create");
+    must(npksd_tester_create(&tester, COLLISIONS, DIMENSIONS, sample_fn, reference, NULL),
+         "create");
     must(npksd_tester_step(tester, SIZE_MAX), "calibrate");
     return tester;
 }
@@ -116,7 +121,8 @@ int main(void)
     printf("    a sound gas                         %2d   as it should be\n", right);
     printf("    collisions lose 5 %% of their speed  %2d\n", loss);
     printf("    twice as hot as it should be        %2d\n", heat);
-    printf("  one row is one draw from Maxwell's law (wrong: rows of a trajectory are dependent)\n");
+    printf(
+        "  one row is one draw from Maxwell's law (wrong: rows of a trajectory are dependent)\n");
     printf("    a sound gas                         %2d   false alarms\n", wrong);
     npksd_tester_destroy(rows);
     npksd_tester_destroy(trajectories);

@@ -5,7 +5,7 @@
  *     npksd OBSERVED --generator CMD [options]    CMD prints {rows} rows for a {seed}
  *
  * Exit: 0 not rejected, 1 rejected, 2 something is wrong with the input. npksd --help says more.
- * This file has options, runs and the verdict as text and JSON; cli_table.h reads tables,
+ * This file has options and runs; cli_table.h reads tables, cli_verdict.h prints text and JSON,
  * cli_report.h writes the page of --report, cli_progress.h is the bar. */
 #define _XOPEN_SOURCE 700 /* popen, setenv, isatty, setitimer */
 #define NPKSD_IMPLEMENTATION
@@ -17,8 +17,8 @@
 #include <string.h>
 #include <time.h>
 #ifdef _WIN32
-#define popen _popen
-#define pclose _pclose
+#define popen                          _popen
+#define pclose                         _pclose
 #define setenv(name, value, overwrite) _putenv_s(name, value)
 #else
 #include <sys/wait.h>
@@ -26,8 +26,15 @@
 #include "cli_table.h"
 #include "cli_progress.h"
 
-enum { WORST_ROWS = 5, TEXT_COLUMNS = 20, KEPT_ROWS = 2000, NOTES = 16, SENTENCE = 1200,
-       TAKE_ROWS = 2000, AUTO_FEATURES = 512 };
+enum {
+    WORST_ROWS = 5,
+    TEXT_COLUMNS = 20,
+    KEPT_ROWS = 2000,
+    NOTES = 16,
+    SENTENCE = 1200,
+    TAKE_ROWS = 2000,
+    AUTO_FEATURES = 512
+};
 
 /* What was asked for, what was read, and what came out. */
 typedef struct cli_run {
@@ -36,7 +43,7 @@ typedef struct cli_run {
     size_t take; /* at most so many observed rows; 0 = all */
     npksd_options options;
     cli_format format;
-    char *command;                 /* this very call, quoted for a shell */
+    char *command; /* this very call, quoted for a shell */
 
     cli_table observed, synthetic; /* synthetic: of a generator, the rows drawn first */
     size_t observed_rows;          /* in the file; observed.n of them are used */
@@ -46,9 +53,9 @@ typedef struct cli_run {
 
     npksd_result result;
     npksd_diagnosis diagnosis;
-    npksd_real *null_values;                                 /* result.replicates */
+    npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
-    size_t *column_order, *row_order;                        /* worst first */
+    size_t *column_order, *row_order;                                    /* worst first */
     char headline[SENTENCE], meaning[SENTENCE], caveat[SENTENCE];
     double seconds;
 } cli_run;
@@ -61,8 +68,11 @@ static int cli_json; /* errors are JSON as well */
 static size_t cli_character(const char *text)
 {
     const unsigned char *c = (const unsigned char *)text;
-    size_t bytes = c[0] < 0x80 ? 1 : c[0] >= 0xc2 && c[0] < 0xe0 ? 2 : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
-                   : c[0] >= 0xf0 && c[0] < 0xf5 ? 4 : 0;
+    size_t bytes = c[0] < 0x80        ? 1
+        : c[0] >= 0xc2 && c[0] < 0xe0 ? 2
+        : c[0] >= 0xe0 && c[0] < 0xf0 ? 3
+        : c[0] >= 0xf0 && c[0] < 0xf5 ? 4
+                                      : 0;
     for (size_t k = 1; k < bytes; k++)
         if ((c[k] & 0xc0) != 0x80)
             return 0;
@@ -88,7 +98,8 @@ static const char *cli_cut(const char *text, size_t most, size_t least, char *to
     size_t count = 0;
     for (const char *c = text; *c; c = cli_skip(c, 1))
         count++;
-    const char *head = cli_skip(text, most / 2), *tail = cli_skip(text, count - (most - most / 2 - 1));
+    const char *head = cli_skip(text, most / 2),
+               *tail = cli_skip(text, count - (most - most / 2 - 1));
     size_t bytes = (size_t)(head - text);
     if (count <= most || bytes + strlen(tail) + 2 > room)
         snprintf(to, room, "%s%*s", text, (int)(count < least ? least - count : 0), "");
@@ -164,26 +175,27 @@ static void print_help(const char *program)
     printf("%s OBSERVED SYNTHETIC [options]        two files, CSV or .npy; - is stdin\n"
            "%s OBSERVED --generator CMD [options]  CMD prints {rows} rows for a {seed}\n",
            program, program);
-    fputs(
-        "Could the observed rows have come from what made the synthetic rows?\n"
-        "  --report FILE      write a page with pictures      --json    print JSON\n"
-        "  --columns LIST     test these only: names, numbers, or ranges 2-5\n"
-        "  --leave-out LIST   test all but these\n"
-        "  --header, --no-header  line 1 is names or data (default: looks like it)\n"
-        "  --alpha 0.05       reject when p is at most this\n"
-        "  --replicates 499   more: a finer p, slower         --seed 0  any number\n"
-        "  --block 1          files: rows that belong together, as one session does\n"
-        "  --take 2000        files: at most so many observed rows, at random; 0: all\n"
-        "  --summary mean     scores look at: none all mean mean-var neighbours\n"
-        "  --estimator auto   their shape: auto gauss poly spline rbf\n"
-        "  --smooth 0         noise for rounded or whole numbers; try 0.1\n"
-        "  --fit-rows 4000    rows to learn the scores from\n"
-        "  --features 0       generator: linear time for many rows; try 512\n"
-        "Exit status: 0 not rejected, 1 rejected, 2 error.\n"
-        "Example, as it is:\n", stdout);
+    fputs("Could the observed rows have come from what made the synthetic rows?\n"
+          "  --report FILE      write a page with pictures      --json    print JSON\n"
+          "  --columns LIST     test these only: names, numbers, or ranges 2-5\n"
+          "  --leave-out LIST   test all but these\n"
+          "  --header, --no-header  line 1 is names or data (default: looks like it)\n"
+          "  --alpha 0.05       reject when p is at most this\n"
+          "  --replicates 499   more: a finer p, slower         --seed 0  any number\n"
+          "  --block 1          files: rows that belong together, as one session does\n"
+          "  --take 2000        files: at most so many observed rows, at random; 0: all\n"
+          "  --summary mean     scores look at: none all mean mean-var neighbours\n"
+          "  --estimator auto   their shape: auto gauss poly spline rbf\n"
+          "  --smooth 0         noise for rounded or whole numbers; try 0.1\n"
+          "  --fit-rows 4000    rows to learn the scores from\n"
+          "  --features 0       generator: linear time for many rows; try 512\n"
+          "Exit status: 0 not rejected, 1 rejected, 2 error.\n"
+          "Example, as it is:\n",
+          stdout);
     printf("  awk 'BEGIN { while (i++ < 80) print rand() \",\" rand() }' > seen.csv\n"
            "  %s seen.csv --generator \"awk 'BEGIN { srand({seed});\n"
-           "    while (i++ < {rows}) print rand() \\\",\\\" rand()^2 }'\" --report seen.html\n", program);
+           "    while (i++ < {rows}) print rand() \\\",\\\" rand()^2 }'\" --report seen.html\n",
+           program);
 }
 
 static double read_number(const char *option, const char *text, double least, double most)
@@ -226,7 +238,9 @@ static int read_word(const char *option, const char *text, const char *const *wo
     return 0;
 }
 
-static const char *const summary_words[] = { "mean", "none", "all", "mean-var", "neighbours", NULL };
+static const char *const summary_words[] = {
+    "mean", "none", "all", "mean-var", "neighbours", NULL
+};
 static const char *const estimator_words[] = { "auto", "gauss", "poly", "spline", "rbf", NULL };
 
 /* An option with a value; 0 = there is no such option. */
@@ -304,7 +318,8 @@ static void read_arguments(cli_run *run, int argc, char **argv)
         cli_fail("%s and --generator: one of them, not both", run->synthetic_file);
     if (run->generator && run->options.block != 1)
         cli_fail("--block: for files only; with --generator the whole of %s is one data set, whose "
-                 "rows may depend on each other", run->observed_file);
+                 "rows may depend on each other",
+                 run->observed_file);
     if (run->generator && take_given)
         cli_fail("--take: for files only; with --generator the whole of %s is one data set",
                  run->observed_file);
@@ -320,8 +335,11 @@ static char *quote_command(int argc, char **argv)
         bytes += 4 * strlen(argv[k]) + 3;
     char *text = (char *)cli_memory(NULL, bytes, 1);
     for (int k = 0; k < argc; k++) {
-        int plain = argv[k][0] && strspn(argv[k], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                  "0123456789_-./=,:+@%") == strlen(argv[k]);
+        int plain = argv[k][0]
+            && strspn(argv[k],
+                      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                      "0123456789_-./=,:+@%")
+                == strlen(argv[k]);
         at += (size_t)sprintf(text + at, "%s%s", k ? " " : "", plain ? "" : "'");
         for (const char *c = argv[k]; *c; c++)
             at += (size_t)sprintf(text + at, *c == '\'' ? "'\\''" : "%c", *c);
@@ -377,10 +395,11 @@ static void check_columns(cli_run *run)
     size_t constant = 0;
     for (size_t i = 0; i < a->m; i++) {
         if (counts_rows(a, i) && counts_rows(b, i))
-            cli_fail("%s, column %s: it counts the rows (%g, %g, %g, ...), which tells them apart by "
-                     "their place. Leave it out: --leave-out %s", a->file, a->names[i],
-                     (double)a->rows[i], (double)a->rows[a->m + i], (double)a->rows[2 * a->m + i],
-                     a->names[i]);
+            cli_fail(
+                "%s, column %s: it counts the rows (%g, %g, %g, ...), which tells them apart by "
+                "their place. Leave it out: --leave-out %s",
+                a->file, a->names[i], (double)a->rows[i], (double)a->rows[a->m + i],
+                (double)a->rows[2 * a->m + i], a->names[i]);
         if (!is_constant(b, i))
             continue;
         int same = is_constant(a, i) && a->rows[i] == b->rows[i];
@@ -391,10 +410,13 @@ static void check_columns(cli_run *run)
         cli_fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file,
                  b->file, both, *both && *only ? ", " : "", only);
     if (*both)
-        cli_note(run, "Constant, with the same value on both sides, and so of no weight: %s.", both);
+        cli_note(run, "Constant, with the same value on both sides, and so of no weight: %s.",
+                 both);
     if (*only)
-        cli_note(run, "Constant in the synthetic rows but not the same in the observed ones: %s. Such "
-                      "a column alone may decide the test.", only);
+        cli_note(run,
+                 "Constant in the synthetic rows but not the same in the observed ones: %s. Such "
+                 "a column alone may decide the test.",
+                 only);
 }
 
 /* Rows in the order of time resemble their neighbours; then the permutation would be wrong. */
@@ -407,7 +429,7 @@ static void check_dependence(cli_run *run)
         double sum = 0, sd = run->observed_sd[i], mean = run->observed_mean[i];
         for (size_t r = 1; r < t->n && sd > 0; r++)
             sum += ((double)t->rows[(r - 1) * t->m + i] - mean)
-                   * ((double)t->rows[r * t->m + i] - mean);
+                * ((double)t->rows[r * t->m + i] - mean);
         double correlation = sd > 0 ? sum / (sd * sd * (double)(t->n - 1)) : 0;
         if (correlation > largest) {
             largest = correlation;
@@ -415,10 +437,12 @@ static void check_dependence(cli_run *run)
         }
     }
     if (largest > 0.2 && largest > 5 / sqrt((double)t->n))
-        cli_note(run, "Neighbouring observed rows resemble each other (column %.60s, "
-                      "correlation %.2f). If rows follow each other in time, the p-value is too small: "
-                      "use --block with the rows of one session. If the file is only sorted, all is "
-                      "well.", t->names[worst], largest);
+        cli_note(run,
+                 "Neighbouring observed rows resemble each other (column %.60s, "
+                 "correlation %.2f). If rows follow each other in time, the p-value is too small: "
+                 "use --block with the rows of one session. If the file is only sorted, all is "
+                 "well.",
+                 t->names[worst], largest);
 }
 
 /* At most run->take observed rows, in whole blocks, picked at random and kept in order. */
@@ -438,8 +462,10 @@ static void take_rows(cli_run *run)
         kept += block;
         wanted--;
     }
-    cli_note(run, "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time "
-                  "that grows with their square.", kept, t->n);
+    cli_note(run,
+             "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time "
+             "that grows with their square.",
+             kept, t->n);
     t->n = kept;
 }
 
@@ -474,7 +500,8 @@ static void check_options(const char *problem)
 static void make_room(cli_run *run)
 {
     size_t m = run->observed.m, n = run->observed.n;
-    npksd_real *space = (npksd_real *)cli_memory(NULL, 3 * m + n + run->options.replicates, sizeof *space);
+    npksd_real *space =
+        (npksd_real *)cli_memory(NULL, 3 * m + n + run->options.replicates, sizeof *space);
     npksd_diagnosis diagnosis = { space, space + m, space + 2 * m, space + 3 * m };
     run->diagnosis = diagnosis;
     run->null_values = space + 3 * m + n;
@@ -494,18 +521,22 @@ static void run_files(cli_run *run)
     cli_table_read(b, run->synthetic_file, &run->format);
     cli_list_check(&run->format.leave_out);
     if (cli_align(a, b))
-        cli_note(run, "The columns of %s stand in another order; they were matched by name.", b->file);
+        cli_note(run, "The columns of %s stand in another order; they were matched by name.",
+                 b->file);
     take_rows(run);
     size_t n = a->n, need = npksd_samples_minimum(n);
     if (block > 1 && n % block)
-        cli_fail("--block %zu: the %zu observed rows of %s are not whole blocks; remove the last %zu",
-                 block, n, a->file, n % block);
+        cli_fail(
+            "--block %zu: the %zu observed rows of %s are not whole blocks; remove the last %zu",
+            block, n, a->file, n % block);
     if (block > 1 && b->n / block * block < need)
         need = (need + block - 1) / block * block;
     if (b->n < need)
-        cli_fail("%s: too few rows: %zu. Against %zu observed rows at least %zu are needed, better %zu: "
-                 "part of them teaches the test, part is compared. Make more, or use fewer observed "
-                 "rows: --take %zu", b->file, b->n, n, need, 10 * n, b->n / 2 / block * block);
+        cli_fail(
+            "%s: too few rows: %zu. Against %zu observed rows at least %zu are needed, better %zu: "
+            "part of them teaches the test, part is compared. Make more, or use fewer observed "
+            "rows: --take %zu",
+            b->file, b->n, n, need, 10 * n, b->n / 2 / block * block);
     measure_columns(run);
     check_columns(run);
     if (block == 1)
@@ -532,7 +563,8 @@ static char *fill_command(const char *command, const char *seed, const char *row
     char *filled = (char *)cli_memory(NULL, bytes, 1), *to = filled;
     while (*command) {
         const char *word = strncmp(command, "{seed}", 6) == 0 ? seed
-                           : strncmp(command, "{rows}", 6) == 0 ? rows : NULL;
+            : strncmp(command, "{rows}", 6) == 0              ? rows
+                                                              : NULL;
         if (word)
             to += sprintf(to, "%s", word);
         else
@@ -577,7 +609,8 @@ static void run_command(cli_run *run, const char *seed, const char *rows, cli_ta
     cli_table_parse(t, "the generator's output", text, bytes, &run->format);
     if (t->n != run->observed.n)
         cli_fail("the generator printed %zu rows, but was asked for %s ({rows} in CMD, or the "
-                 "environment variable NPKSD_ROWS): %s", t->n, rows, command);
+                 "environment variable NPKSD_ROWS): %s",
+                 t->n, rows, command);
     cli_align(&run->observed, t);
     free(command);
 }
@@ -593,7 +626,8 @@ static void keep_rows(cli_run *run, const cli_table *t)
 }
 
 /* npksd_sample_fn. Whatever goes wrong ends the program with a better message than a status. */
-static int draw_from_command(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+static int draw_from_command(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
+                             void *user_data)
 {
     cli_run *run = (cli_run *)user_data;
     cli_table t;
@@ -607,8 +641,9 @@ static int draw_from_command(npksd_real *rows, size_t count, size_t m, npksd_rng
         cli_table again;
         run_command(run, seed, number, &again);
         if (memcmp(rows, again.rows, count * m * sizeof *rows) != 0)
-            cli_note(run, "The generator prints other rows when it is given the same seed: the answer "
-                          "is valid, but cannot be repeated. Let it use {seed}.");
+            cli_note(run,
+                     "The generator prints other rows when it is given the same seed: the answer "
+                     "is valid, but cannot be repeated. Let it use {seed}.");
         cli_table_free(&again);
     }
     keep_rows(run, &t);
@@ -624,8 +659,10 @@ static void run_generator(cli_run *run)
     npksd_status status;
     if (a->n > TAKE_ROWS && !run->features_given) {
         run->options.features = AUTO_FEATURES;
-        cli_note(run, "Many rows: linear time with %d random features. --features 0 is exact, in a time "
-                      "that grows with the square of the rows.", AUTO_FEATURES);
+        cli_note(run,
+                 "Many rows: linear time with %d random features. --features 0 is exact, in a time "
+                 "that grows with the square of the rows.",
+                 AUTO_FEATURES);
     }
     check_options(npksd_options_problem(&run->options, a->n, a->m));
     make_room(run);
@@ -640,8 +677,10 @@ static void run_generator(cli_run *run)
             break;
     }
     if (status == NPKSD_ERROR_GENERATOR)
-        cli_fail("the generator prints the same rows for every seed. It must use {seed} in CMD, or the "
-                 "environment variable NPKSD_SEED: %s", run->generator);
+        cli_fail(
+            "the generator prints the same rows for every seed. It must use {seed} in CMD, or the "
+            "environment variable NPKSD_SEED: %s",
+            run->generator);
     cli_list_check(&run->format.leave_out);
     measure_columns(run);
     check_columns(run);
@@ -654,257 +693,10 @@ static void run_generator(cli_run *run)
     npksd_tester_destroy(tester);
 }
 
-/* ======== the verdict ======== */
+/* ======== the parts that know cli_run ======== */
 
-/* Indices 0 .. count-1 with the largest key first; equal keys keep their order. */
-static size_t *sort_down(const double *keys, size_t count)
-{
-    size_t *order = (size_t *)cli_memory(NULL, 2 * count, sizeof *order), *other = order + count;
-    for (size_t k = 0; k < count; k++)
-        order[k] = k;
-    for (size_t width = 1; width < count; width *= 2) { /* merge sort */
-        for (size_t k = 0; k < count; k += 2 * width) {
-            size_t middle = k + width < count ? k + width : count, i = k, j = middle;
-            size_t end = k + 2 * width < count ? k + 2 * width : count;
-            for (size_t to = k; to < end; to++)
-                other[to] = i < middle && (j == end || keys[order[i]] >= keys[order[j]]) ? order[i++]
-                                                                                        : order[j++];
-        }
-        memcpy(order, other, count * sizeof *order);
-    }
-    return order;
-}
-
-static void rank_columns_and_rows(cli_run *run)
-{
-    size_t m = run->observed.m, n = run->observed.n;
-    double *keys = (double *)cli_memory(NULL, m > n ? m : n, sizeof *keys), largest = 0;
-    for (size_t i = 0; i < m; i++) {
-        keys[i] = (double)run->diagnosis.coordinate_statistic[i];
-        largest = fabs(keys[i]) > largest ? fabs(keys[i]) : largest;
-    }
-    for (size_t i = 0; i < m; i++) /* the adjusted p first, then the statistic */
-        keys[i] = -(double)run->diagnosis.coordinate_p_adjusted[i]
-                  + (largest > 0 ? 1e-6 * keys[i] / largest : 0);
-    run->column_order = sort_down(keys, m);
-    for (size_t r = 0; r < n; r++)
-        keys[r] = (double)run->diagnosis.row_influence[r];
-    run->row_order = sort_down(keys, n);
-    free(keys);
-}
-
-static const char *component_name(unsigned leading)
-{
-    return leading == NPKSD_COMPONENT_STEIN ? "STEIN" : leading == NPKSD_COMPONENT_MIRROR ? "MIRROR"
-           : leading == NPKSD_COMPONENT_MOMENT ? "MOMENT" : "MMD";
-}
-
-static const char *component_words(unsigned leading)
-{
-    return leading == NPKSD_COMPONENT_STEIN ? "the place and the shape of the distribution"
-           : leading == NPKSD_COMPONENT_MIRROR ? "spread and tails"
-           : leading == NPKSD_COMPONENT_MOMENT ? "means, variances and correlations"
-                                               : "how often values of each kind come up";
-}
-
-static void note_flags(cli_run *run)
-{
-    const npksd_result *r = &run->result;
-    if (run->observed.n < 20)
-        cli_note(run, "Only %zu observed rows: they can show gross differences only.", run->observed.n);
-    if ((r->flags & NPKSD_FLAG_TIES) && run->options.smooth <= 0)
-        cli_note(run, "Many values repeat (whole or rounded numbers?). The p-value is right; --smooth "
-                      "0.1 often shows more.");
-    if (r->out_of_range >= (npksd_real)0.1)
-        cli_note(run, "%.0f %% of the observed rows lie outside the range of the rows that taught the "
-                      "test.", 100 * (double)r->out_of_range);
-}
-
-static void write_verdict(cli_run *run)
-{
-    const npksd_result *r = &run->result;
-    const char *source = run->generator ? "the generator" : run->synthetic.file;
-    size_t beyond = (size_t)floor((double)r->p_value * (double)(r->replicates + 1) - 0.5), n = run->observed.n;
-    char many[24] = "none";
-    if (beyond > 0)
-        snprintf(many, sizeof many, "%zu", beyond);
-    snprintf(run->headline, SENTENCE, "%s: p = %.4f", r->reject ? "REJECTED" : "Not rejected",
-             (double)r->p_value);
-    snprintf(run->meaning, SENTENCE,
-             "%s The test compared these %zu rows with %zu data sets of the same size %s: %s of them "
-             "%s as far off. "
-             "p is %s %g, and with endlessly many data sets it would lie between %.4f and %.4f (95 %%). "
-             "Effect size KSD^2 = %.4g (0 is no difference; it does not grow with the number of rows). "
-             "What stood out most: %s (%s).",
-             r->reject ? "The observed rows are not like what this source makes."
-                       : "The observed rows show no difference from what this source makes.",
-             n, r->replicates,
-             run->generator ? "drawn by the generator"
-                            : "made by dealing out observed and synthetic rows at random",
-             many, beyond == 1 ? "was" : "were", r->reject ? "at most" : "above",
-             (double)run->options.alpha, (double)r->p_low, (double)r->p_high, (double)r->ksd2,
-             component_words(r->leading), component_name(r->leading));
-    if (r->reject)
-        snprintf(run->caveat, SENTENCE,
-                 "Rejected does not mean useless: with enough rows every model is rejected. Look at the "
-                 "columns and at the effect size. If nothing differed, this would happen in at most %g of "
-                 "100 such tests.", 100 * (double)run->options.alpha);
-    else
-        snprintf(run->caveat, SENTENCE,
-                 "Not rejected does not mean right: %zu rows did not show a fault. A small one, or one "
-                 "that only more rows or other columns would show, may be there. And p means "
-                 "nothing if %.200s was fitted to these very rows.", n, source);
-}
-
-static void print_columns(const cli_run *run)
-{
-    const cli_table *t = &run->observed;
-    printf("\n  %-18s %8s %8s   %-23s %-23s\n", "column", "adjusted", "p", "observed mean, sd",
-           "synthetic mean, sd");
-    for (size_t k = 0; k < t->m && k < TEXT_COLUMNS; k++) {
-        size_t i = run->column_order[k];
-        int differs = run->diagnosis.coordinate_p_adjusted[i] <= run->options.alpha;
-        char name[128];
-        printf("%c %s %8.4f %8.4f   %11.5g %11.5g %11.5g %11.5g\n", differs ? '*' : ' ',
-               cli_cut(t->names[i], 18, 18, name, sizeof name), (double)run->diagnosis.coordinate_p_adjusted[i],
-               (double)run->diagnosis.coordinate_p[i], run->observed_mean[i], run->observed_sd[i],
-               run->synthetic_mean[i], run->synthetic_sd[i]);
-    }
-    if (t->m > TEXT_COLUMNS)
-        printf("  and %zu more; --json lists them all\n", t->m - TEXT_COLUMNS);
-    printf("* differs: p, paid for looking at %zu column%s, is at most %g. A changed dependence\n"
-           "  marks every column that takes part in it.\n", t->m, t->m == 1 ? "" : "s",
-           (double)run->options.alpha);
-}
-
-static void print_rows(const cli_run *run)
-{
-    enum { SHOWN = 5 };
-    const cli_table *t = &run->observed;
-    char name[128], blank[128];
-    printf("\n  the rows that pull most\n%14s", "");
-    for (size_t k = 0; k < SHOWN && k < t->m; k++) {
-        cli_cut(t->names[run->column_order[k]], 11, 0, name, sizeof name);
-        cli_cut(name, 11, 11, blank, sizeof blank); /* the blanks go in front: numbers end there */
-        printf(" %s%s", blank + strlen(name), name);
-    }
-    printf("\n");
-    for (size_t k = 0; k < WORST_ROWS && k < t->n; k++) {
-        size_t row = run->row_order[k];
-        printf("  %s %-7zu", t->place, t->lines[row]);
-        for (size_t i = 0; i < SHOWN && i < t->m; i++)
-            printf(" %11.5g", (double)t->rows[row * t->m + run->column_order[i]]);
-        printf("\n");
-    }
-}
-
-static void print_text(const cli_run *run)
-{
-    const cli_table *a = &run->observed;
-    printf("observed   %s: %zu rows, %zu column%s\n", a->file, a->n, a->m, a->m == 1 ? "" : "s");
-    if (run->generator)
-        printf("generator  %s (run %zu times)\n\n", run->generator, run->generator_calls);
-    else
-        printf("synthetic  %s: %zu rows\n\n", run->synthetic.file, run->synthetic.n);
-    printf("%s\n", run->headline);
-    cli_wrap(stdout, run->meaning, "");
-    printf("\n");
-    cli_wrap(stdout, run->caveat, "");
-    for (size_t k = 0; k < run->note_count; k++) {
-        char note[SENTENCE + 8];
-        snprintf(note, sizeof note, "Note: %s", run->notes[k]);
-        printf("\n");
-        cli_wrap(stdout, note, "");
-    }
-    print_columns(run);
-    if (run->result.reject)
-        print_rows(run);
-    if (run->report)
-        printf("\nreport: %s\n", run->report);
-}
-
-/* ======== JSON ======== */
-
-static void json_text(const char *name, const char *value)
-{
-    printf("    \"%s\": ", name);
-    cli_json_string(stdout, value);
-    fputs(",\n", stdout);
-}
-
-static void json_number(const char *name, double value) { printf("    \"%s\": %.17g,\n", name, value); }
-
-static void json_columns(const cli_run *run)
-{
-    const npksd_diagnosis *d = &run->diagnosis;
-    printf("    \"columns\": [");
-    for (size_t k = 0; k < run->observed.m; k++) {
-        size_t i = run->column_order[k];
-        printf("%s\n        { \"name\": ", k ? "," : "");
-        cli_json_string(stdout, run->observed.names[i]);
-        printf(", \"p_adjusted\": %.17g, \"p\": %.17g, \"differs\": %s,\n          \"statistic\": %.17g, "
-               "\"observed_mean\": %.17g, \"observed_sd\": %.17g,\n          \"synthetic_mean\": %.17g, "
-               "\"synthetic_sd\": %.17g }",
-               (double)d->coordinate_p_adjusted[i], (double)d->coordinate_p[i],
-               d->coordinate_p_adjusted[i] <= run->options.alpha ? "true" : "false",
-               (double)d->coordinate_statistic[i], run->observed_mean[i], run->observed_sd[i],
-               run->synthetic_mean[i], run->synthetic_sd[i]);
-    }
-    printf("\n    ],\n    \"worst_rows\": [");
-    for (size_t k = 0; k < WORST_ROWS && k < run->observed.n; k++)
-        printf("%s\n        { \"%s\": %zu, \"influence\": %.17g }", k ? "," : "", run->observed.place,
-               run->observed.lines[run->row_order[k]],
-               (double)d->row_influence[run->row_order[k]]);
-    printf("\n    ],\n");
-}
-
-static void json_settings(const cli_run *run)
-{
-    const npksd_options *o = &run->options;
-    printf("    \"settings\": { \"alpha\": %.17g, \"seed\": %llu, \"replicates\": %zu, \"fit_rows\": %zu, "
-           "\"pilot\": %zu,\n        \"summary\": \"%s\", \"estimator\": \"%s\", \"smooth\": %.17g, "
-           "\"features\": %zu, \"block\": %zu },\n",
-           (double)o->alpha, (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot,
-           summary_words[o->summary], estimator_words[o->estimator], (double)o->smooth, o->features,
-           o->block);
-}
-
-static void print_json(const cli_run *run)
-{
-    const npksd_result *r = &run->result;
-    printf("{\n    \"npksd\": \"%d.%d.%d\",\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR,
-           NPKSD_VERSION_PATCH);
-    json_text("command", run->command);
-    json_text("observed", run->observed.file);
-    printf("    \"observed_rows\": %zu,\n    \"observed_rows_used\": %zu,\n", run->observed_rows,
-           run->observed.n);
-    json_text(run->generator ? "generator" : "synthetic",
-              run->generator ? run->generator : run->synthetic.file);
-    printf(run->generator ? "    \"generator_calls\": %zu,\n" : "    \"synthetic_rows\": %zu,\n",
-           run->generator ? run->generator_calls : run->synthetic.n);
-    printf("    \"reject\": %s,\n", r->reject ? "true" : "false");
-    json_number("p_value", (double)r->p_value);
-    json_number("p_low", (double)r->p_low);
-    json_number("p_high", (double)r->p_high);
-    json_number("statistic", (double)r->statistic);
-    json_number("threshold", (double)r->threshold);
-    json_number("ksd2", (double)r->ksd2);
-    json_number("out_of_range", (double)r->out_of_range);
-    json_text("leading", component_name(r->leading));
-    json_text("verdict", run->headline);
-    json_text("meaning", run->meaning);
-    json_text("caveat", run->caveat);
-    json_columns(run);
-    json_settings(run);
-    printf("    \"notes\": [");
-    for (size_t k = 0; k < run->note_count; k++) {
-        printf("%s\n        ", k ? "," : "");
-        cli_json_string(stdout, run->notes[k]);
-    }
-    printf("%s],\n    \"seconds\": %.3f\n}\n", run->note_count ? "\n    " : "", run->seconds);
-}
-
-#include "cli_report.h" /* knows cli_run */
+#include "cli_verdict.h"
+#include "cli_report.h"
 
 int main(int argc, char **argv)
 {
@@ -916,7 +708,8 @@ int main(int argc, char **argv)
             return 0;
         }
         if (strcmp(argv[k], "--version") == 0) {
-            printf("npksd %d.%d.%d\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
+            printf("npksd %d.%d.%d\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR,
+                   NPKSD_VERSION_PATCH);
             return 0;
         }
     }

@@ -1,13 +1,14 @@
 /* A gate for a physics engine: calibrate once on the release, then check every build in a second.
  *
  *     physics_gate calibrate gate.blob        on the release: draw, fit, save
- *     physics_gate check gate.blob BUILD      on each build: 0 passes, 1 does not, 2 something is wrong
+ *     physics_gate check gate.blob BUILD      on each build: 0 passes, 1 does not, 2 is an error
  *
- * A ball is thrown, bounces and rolls out. A new build need not give the same bits: other compilers, SIMD
- * or another order of sums change the last digit, and after a few bounces the whole path, so a test for equal
- * output would fail for no reason. What must stay is the *distribution* of what happens. The blob (50 KB here)
- * is the same bytes on every machine; commit it beside the tests. A sound build fails once in
- * 200 (alpha 0.005), and since the seeds are fixed it fails always or never. */
+ * A ball is thrown, bounces and rolls out. A new build need not give the same bits: other
+ * compilers, SIMD or another order of sums change the last digit, and after a few bounces the
+ * whole path, so a test for equal output would fail for no reason. What must stay is the
+ * *distribution* of what happens. The blob (50 KB here) is the same bytes on every machine;
+ * commit it beside the tests. A sound build fails once in 200 (alpha 0.005), and since the seeds
+ * are fixed it fails always or never. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -37,8 +38,10 @@ static int throw_balls(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
 {
     const build *b = (const build *)user_data;
     for (size_t r = 0; r < count; r++) {
-        npksd_real x = 0, y = 1, vx = 4 + npksd_normal(rng), vy = 5 + npksd_normal(rng), top = y, lost = 0;
-        npksd_real drag = (npksd_real)0.1 * (1 + npksd_uniform(rng)); /* the ball's surface varies */
+        npksd_real x = 0, y = 1, vx = 4 + npksd_normal(rng), vy = 5 + npksd_normal(rng), top = y,
+                   lost = 0;
+        npksd_real drag =
+            (npksd_real)0.1 * (1 + npksd_uniform(rng)); /* the ball's surface varies */
         for (npksd_real t = 0; t < 2; t += b->step) {
             npksd_real old = vy;
             vy -= ((npksd_real)9.81 + drag * vy) * b->step;
@@ -75,8 +78,9 @@ static int calibrate(const char *file)
     options.alpha = (npksd_real)0.005;
     options.replicates = 999;
     options.summary = NPKSD_SUMMARY_ALL; /* each column given the two others: they hang together */
-    options.diagnose = 1; /* so that a failing build says which column */
-    npksd_status status = npksd_tester_create(&tester, THROWS, COLUMNS, throw_balls, &release, &options);
+    options.diagnose = 1;                /* so that a failing build says which column */
+    npksd_status status =
+        npksd_tester_create(&tester, THROWS, COLUMNS, throw_balls, &release, &options);
     if (status == NPKSD_OK)
         status = npksd_tester_step(tester, SIZE_MAX);
     if (status == NPKSD_OK)

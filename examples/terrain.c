@@ -1,12 +1,13 @@
 /* Is procedural terrain like the surveyed kind? A row is a strip of sixteen heights in a line.
  *
- * The generator walks: each height is 0.8 of the last one plus noise. The survey has the same mean, the same
- * spread and nearly the same slopes, but 7 % of its variance are stones: small bumps that the next height knows
- * nothing of. Each height alone looks right, and so does the mean of the strip. To see the stones a test
- * must look at a height *given the heights beside it*: NPKSD_SUMMARY_NEIGHBOURS lets the score of coordinate i
- * know coordinates i-1 and i+1. It is made for rows whose coordinates have an order: series, weather by the
- * hour, strips and rows of a grid. No summary is best for everything (a strip that is smoother than the
- * generator's shows more with NONE), so choose it before you look at the data, not after. */
+ * The generator walks: each height is 0.8 of the last one plus noise. The survey has the same
+ * mean, the same spread and nearly the same slopes, but 7 % of its variance are stones: small
+ * bumps that the next height knows nothing of. Each height alone looks right, and so does the
+ * mean of the strip. To see the stones a test must look at a height *given the heights beside
+ * it*: NPKSD_SUMMARY_NEIGHBOURS lets the score of coordinate i know coordinates i-1 and i+1. It
+ * is made for rows whose coordinates have an order: series, weather by the hour, strips and rows
+ * of a grid. No summary is best for everything (a strip that is smoother than the generator's
+ * shows more with NONE), so choose it before you look at the data, not after. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -35,8 +36,8 @@ static npksd_power_result share_rejected(int summary, npksd_real stones)
     npksd_options options = npksd_default_options();
     npksd_power_result power;
     options.summary = summary;
-    npksd_status status = npksd_power(STRIPS, HEIGHTS, walk_strips, NULL, walk_strips, &stones, &options,
-                                      RECORDINGS, &power);
+    npksd_status status = npksd_power(STRIPS, HEIGHTS, walk_strips, NULL, walk_strips, &stones,
+                                      &options, RECORDINGS, &power);
     if (status != NPKSD_OK) {
         fprintf(stderr, "terrain: %s\n", npksd_status_string(status));
         exit(EXIT_FAILURE);

@@ -1,13 +1,15 @@
-/* Has my generative network learnt the data? Train a tiny one, and test it on rows that it never saw.
+/* Has my generative network learnt the data? Train a tiny one, and test it on rows that it never
+ * saw.
  *
- * The recorded rows lie on a bent band. The network turns three random numbers into a row through sixteen tanh
- * units. It is trained in plain C, by gradient descent on the energy distance between a batch of its rows and
- * a batch of recorded ones: 2 |x - y| pulls them together, |x - x'| keeps its own rows apart.
+ * The recorded rows lie on a bent band. The network turns three random numbers into a row through
+ * sixteen tanh units. It is trained in plain C, by gradient descent on the energy distance
+ * between a batch of its rows and a batch of recorded ones: 2 |x - y| pulls them together, |x -
+ * x'| keeps its own rows apart.
  *
- * The recorded rows are dealt out first: one half trains, the other half tests. Rows that the network was
- * fitted to would make it look better than it is; the p-value is exact only for rows held back. The test is
- * asked again and again during training. Its effect size (ksd2) falls, and in the end 100 rows find no fault,
- * which does not mean that there is none: 600 rows still do. */
+ * The recorded rows are dealt out first: one half trains, the other half tests. Rows that the
+ * network was fitted to would make it look better than it is; the p-value is exact only for rows
+ * held back. The test is asked again and again during training. Its effect size (ksd2) falls, and
+ * in the end 100 rows find no fault, which does not mean that there is none: 600 rows still do. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -15,11 +17,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOISE = 3, HIDDEN = 16, M = 2, BATCH = 64, HELD_OUT = 600, FEW = 100, TRAINING = 1000,
-       WEIGHTS = HIDDEN * (NOISE + 1) + M * (HIDDEN + 1) };
+enum {
+    NOISE = 3,
+    HIDDEN = 16,
+    M = 2,
+    BATCH = 64,
+    HELD_OUT = 600,
+    FEW = 100,
+    TRAINING = 1000,
+    WEIGHTS = HIDDEN * (NOISE + 1) + M * (HIDDEN + 1)
+};
 
 typedef struct network {
-    double w[WEIGHTS]; /* HIDDEN rows of NOISE + 1, then M rows of HIDDEN + 1; the last is the offset */
+    double w
+        [WEIGHTS]; /* HIDDEN rows of NOISE + 1, then M rows of HIDDEN + 1; the last is the offset */
 } network;
 
 static void forward(const network *net, const double *z, double *hidden, double *x)
@@ -39,7 +50,8 @@ static void forward(const network *net, const double *z, double *hidden, double 
 }
 
 /* Adds the gradient of (dx . x) to g. */
-static void backward(const network *net, const double *z, const double *hidden, const double *dx, double *g)
+static void backward(const network *net, const double *z, const double *hidden, const double *dx,
+                     double *g)
 {
     const double *out = net->w + HIDDEN * (NOISE + 1);
     double *g_out = g + HIDDEN * (NOISE + 1);
@@ -68,7 +80,8 @@ static void pull(double *dx, const double *a, const double *b, double weight)
 }
 
 /* One step of Adam on the energy distance of two batches. */
-static void train_step(network *net, const npksd_real *rows, npksd_rng *rng, int step, double *mean, double *square)
+static void train_step(network *net, const npksd_real *rows, npksd_rng *rng, int step, double *mean,
+                       double *square)
 {
     double z[BATCH][NOISE], hidden[BATCH][HIDDEN], x[BATCH][M], y[BATCH][M], g[WEIGHTS] = { 0 };
     for (int a = 0; a < BATCH; a++) {
