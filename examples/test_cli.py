@@ -2,8 +2,8 @@
 """Does the command line tool do what it promises?
 
 test_cli.py PROGRAM: feeds it good and broken files, reads its JSON, runs the example of its --help,
-looks at its report in headless Chromium, and tries the README's program. Only Python's own library is needed; without chromium or
-numpy their part is a visible skip, and a failure when CI=true.
+looks at its report in headless Chromium, and tries the README's program. Only Python's own library
+is needed; without chromium or numpy their part is a visible skip, and a failure when CI=true.
 """
 import html.parser
 import json
@@ -19,6 +19,7 @@ import zlib
 from pathlib import Path
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
+REPOSITORY = Path(__file__).resolve().parent.parent
 PASSED, FAILED = [], []
 
 
@@ -569,19 +570,18 @@ def test_report():
 
 def test_readme():
     """The first program of the README prints what the README says."""
-    folder = Path(__file__).resolve().parent.parent
-    content = (folder / "README.md").read_text()
+    content = (REPOSITORY / "README.md").read_text()
     program = content.split("```c\n", 1)[1].split("```", 1)[0]
     command, shown = content.split("    $ ", 1)[1].split("\n")[:2]
     text("demo.c", program)
-    done = subprocess.run(command.replace("cc ", f"{os.environ.get('CC', 'cc')} -I '{folder}' ", 1),
+    done = subprocess.run(command.replace("cc ", f"{os.environ.get('CC', 'cc')} -I '{REPOSITORY}' ", 1),
                           shell=True, capture_output=True, text=True, timeout=120)
     check("the program of the README", done.stdout.strip() == shown.strip() != "",
           done.stdout + done.stderr)
     links = [part.split(")")[0] for part in content.split("](")[1:]]
     check("the README has links", len(links) > 15)
     for link in links:
-        check(f"README: {link} is there", (folder / link).exists())
+        check(f"README: {link} is there", (REPOSITORY / link).exists())
 
 
 def main():
