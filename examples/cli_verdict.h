@@ -58,9 +58,29 @@ static const char *component_words(unsigned leading)
                                             : "how often values of each kind come up";
 }
 
+/* The test of everything and the tests of single columns may disagree; say what that means. */
+static void note_disagreement(cli_run *run)
+{
+    size_t worst = run->column_order[0];
+    double p = (double)run->diagnosis.coordinate_p_adjusted[worst];
+    char name[256];
+    cli_cut(run->observed.names[worst], 40, 0, name, sizeof name);
+    if (!run->result.reject && p <= (double)run->options.alpha)
+        cli_note(run,
+                 "All columns together are not rejected, but column %s by itself stands out "
+                 "(adjusted p = %.4f). These are two tests: go by the one that you had in mind "
+                 "before, and record more rows if it matters.",
+                 name, p);
+    if (run->result.reject && run->observed.m > 1 && p > (double)run->options.alpha)
+        cli_note(run,
+                 "No single column stands out: the difference is spread over several, or is "
+                 "in how they hang together.");
+}
+
 static void note_flags(cli_run *run)
 {
     const npksd_result *r = &run->result;
+    note_disagreement(run);
     if (run->observed.n < 20)
         cli_note(run, "Only %zu observed rows: they can show gross differences only.",
                  run->observed.n);

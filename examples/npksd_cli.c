@@ -32,7 +32,7 @@ enum {
     KEPT_ROWS = 2000,
     NOTES = 16,
     SENTENCE = 1200,
-    TAKE_ROWS = 2000,
+    TAKE_ROWS = 1000,
     AUTO_FEATURES = 512
 };
 
@@ -183,7 +183,7 @@ static void print_help(const char *program)
           "  --alpha 0.05       reject when p is at most this\n"
           "  --replicates 499   more: a finer p, slower         --seed 0  any number\n"
           "  --block 1          files: rows that belong together, as one session does\n"
-          "  --take 2000        files: at most so many observed rows, at random; 0: all\n"
+          "  --take 1000        files: at most so many observed rows, at random; 0: all\n"
           "  --summary mean     scores look at: none all mean mean-var neighbours\n"
           "  --estimator auto   their shape: auto gauss poly spline rbf\n"
           "  --smooth 0         noise for rounded or whole numbers; try 0.1\n"

@@ -293,6 +293,10 @@ def test_options():
     check("with --block they are not", not any("--block" in n for n in notes), notes)
     text("long.csv", csv(normal_rows(400, 1, 11), ["a"]))
     text("long_made.csv", csv(normal_rows(900, 1, 12), ["a"]))
+    for name, count in (("longer.csv", 1200), ("longer_made.csv", 2500)):
+        text(name, csv(normal_rows(count, 1, count), ["a"]))
+    got = answer("many rows", "longer.csv", "longer_made.csv", "--replicates", 39)
+    check("1000 rows are taken", got.get("observed_rows_used") == 1000)
     got = answer("--take", "long.csv", "long_made.csv", "--take", 100)
     check("--take takes", got.get("observed_rows") == 400 and got.get("observed_rows_used") == 100)
     check("and says so", any("100 of the 400" in n for n in got.get("notes", [])))
@@ -410,6 +414,11 @@ def test_generators():
     features = answer("--features", "squared.csv", "--generator", UNIFORM, *quick, "--features", 64)
     check("--features acts", features.get("statistic") not in (None, got.get("statistic"))
           and features["settings"]["features"] == 64)
+    text("long_uniform.csv", csv([[dice.random()] for _ in range(1100)]))
+    one_column = UNIFORM.replace('\",\" rand()', "")
+    notes = answer("many rows", "long_uniform.csv", "--generator", one_column, "--replicates", 19,
+                   "--fit-rows", 2000).get("notes", [])
+    check("many rows: linear time is noted", any("--features 0" in n for n in notes), notes)
     text("clock.py", "from random import random\n"
                      "for _ in range(40): print(random(), random(), sep=',')")
     notes = answer("hidden state", "uniform.csv", "--generator", sys.executable + " -S clock.py",
@@ -574,8 +583,8 @@ def test_readme():
     program = content.split("```c\n", 1)[1].split("```", 1)[0]
     command, shown = content.split("    $ ", 1)[1].split("\n")[:2]
     text("demo.c", program)
-    done = subprocess.run(command.replace("cc ", f"{os.environ.get('CC', 'cc')} -I '{REPOSITORY}' ", 1),
-                          shell=True, capture_output=True, text=True, timeout=120)
+    command = command.replace("cc ", f"{os.environ.get('CC', 'cc')} -I '{REPOSITORY}' ", 1)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
     check("the program of the README", done.stdout.strip() == shown.strip() != "",
           done.stdout + done.stderr)
     links = [part.split(")")[0] for part in content.split("](")[1:]]
