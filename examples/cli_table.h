@@ -15,7 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void cli_fail(const char *format, ...); /* says "npksd: ..." on stderr and exits with 2 */
+/* The compiler checks the arguments of functions that format like printf, if it can. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define CLI_FORMAT(text, first) __attribute__((format(printf, text, first)))
+#else
+#define CLI_FORMAT(text, first)
+#endif
+
+/* Says "npksd: ..." on stderr and exits with 2. */
+static void cli_fail(const char *format, ...) CLI_FORMAT(1, 2);
 
 static void *cli_memory(void *old, size_t count, size_t size)
 {

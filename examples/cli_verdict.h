@@ -1,4 +1,4 @@
-/* What npksd_cli.c says: the verdict in plain words, as text for people and as JSON for programs. */
+/* What npksd_cli.c says: the verdict in plain words, as text and as JSON for programs. */
 #ifndef CLI_VERDICT_H
 #define CLI_VERDICT_H
 

@@ -141,7 +141,7 @@ static void cli_wrap(FILE *out, const char *text, const char *indent)
     fputc('\n', out);
 }
 
-void cli_fail(const char *format, ...)
+static void cli_fail(const char *format, ...)
 {
     char text[4096];
     va_list arguments;
@@ -158,6 +158,7 @@ void cli_fail(const char *format, ...)
     exit(2);
 }
 
+static void cli_note(cli_run *run, const char *format, ...) CLI_FORMAT(2, 3);
 static void cli_note(cli_run *run, const char *format, ...)
 {
     va_list arguments;
