@@ -233,8 +233,8 @@ static void report_range(const cli_run *run, size_t column, double *low, double 
         }
     qsort(values, count, sizeof *values, report_compare);
     size_t tail = count / 200;
-    *low = values[tail];
-    *high = values[count - 1 - tail];
+    *low = fmax(values[tail], -1e300); /* their difference must be a number */
+    *high = fmin(values[count - 1 - tail], 1e300);
     *whole &= *high - *low < REPORT_BINS - 2;
     free(values);
     if (*high - *low <= 1e-9 * (fabs(*high) + fabs(*low))) { /* constant: a picture of one bar */

@@ -215,9 +215,19 @@ static void json_text(const char *name, const char *value)
     fputs(",\n", stdout);
 }
 
+/* JSON has no infinity; the sd of numbers near 1e308 may be one. */
+static void json_value(const char *name, double value, const char *after)
+{
+    if (isfinite(value))
+        printf("\"%s\": %.17g%s", name, value, after);
+    else
+        printf("\"%s\": null%s", name, after);
+}
+
 static void json_number(const char *name, double value)
 {
-    printf("    \"%s\": %.17g,\n", name, value);
+    fputs("    ", stdout);
+    json_value(name, value, ",\n");
 }
 
 static void json_columns(const cli_run *run)
@@ -228,21 +238,24 @@ static void json_columns(const cli_run *run)
         size_t i = run->column_order[k];
         printf("%s\n        { \"name\": ", k ? "," : "");
         cli_json_string(stdout, run->observed.names[i]);
-        printf(", \"p_adjusted\": %.17g, \"p\": %.17g, \"differs\": %s,\n          \"statistic\": "
-               "%.17g, "
-               "\"observed_mean\": %.17g, \"observed_sd\": %.17g,\n          \"synthetic_mean\": "
-               "%.17g, "
-               "\"synthetic_sd\": %.17g }",
-               (double)d->coordinate_p_adjusted[i], (double)d->coordinate_p[i],
-               d->coordinate_p_adjusted[i] <= run->options.alpha ? "true" : "false",
-               (double)d->coordinate_statistic[i], run->observed_mean[i], run->observed_sd[i],
-               run->synthetic_mean[i], run->synthetic_sd[i]);
+        fputs(", ", stdout);
+        json_value("p_adjusted", (double)d->coordinate_p_adjusted[i], ", ");
+        json_value("p", (double)d->coordinate_p[i], ",\n          ");
+        printf("\"differs\": %s, ",
+               d->coordinate_p_adjusted[i] <= run->options.alpha ? "true" : "false");
+        json_value("statistic", (double)d->coordinate_statistic[i], ",\n          ");
+        json_value("observed_mean", run->observed_mean[i], ", ");
+        json_value("observed_sd", run->observed_sd[i], ",\n          ");
+        json_value("synthetic_mean", run->synthetic_mean[i], ", ");
+        json_value("synthetic_sd", run->synthetic_sd[i], " }");
     }
     printf("\n    ],\n    \"worst_rows\": [");
-    for (size_t k = 0; k < WORST_ROWS && k < run->observed.n; k++)
-        printf("%s\n        { \"%s\": %zu, \"influence\": %.17g }", k ? "," : "",
-               run->observed.place, run->observed.lines[run->row_order[k]],
-               (double)d->row_influence[run->row_order[k]]);
+    for (size_t k = 0; k < WORST_ROWS && k < run->observed.n; k++) {
+        size_t row = run->row_order[k];
+        printf("%s\n        { \"%s\": %zu, ", k ? "," : "", run->observed.place,
+               run->observed.lines[row]);
+        json_value("influence", (double)d->row_influence[row], " }");
+    }
     printf("\n    ],\n");
 }
 

@@ -351,18 +351,22 @@ static char *quote_command(int argc, char **argv)
 
 /* ======== what the rows look like before any test ======== */
 
+/* In units of the largest number, so that squares of 1e300 are no trouble. */
 static void moments(const cli_table *t, size_t column, double *mean, double *sd)
 {
-    double sum = 0, squares = 0, first = (double)t->rows[column];
+    double sum = 0, squares = 0, unit = 0, n = (double)t->n;
     for (size_t r = 0; r < t->n; r++)
-        sum += (double)t->rows[r * t->m + column] - first;
-    *mean = sum / (double)t->n;
+        unit = fmax(unit, fabs((double)t->rows[r * t->m + column]));
+    unit = unit > 0 ? unit : 1;
+    double first = (double)t->rows[column] / unit;
+    for (size_t r = 0; r < t->n; r++)
+        sum += (double)t->rows[r * t->m + column] / unit - first;
     for (size_t r = 0; r < t->n; r++) {
-        double d = (double)t->rows[r * t->m + column] - first - *mean;
+        double d = (double)t->rows[r * t->m + column] / unit - first - sum / n;
         squares += d * d;
     }
-    *sd = t->n > 1 ? sqrt(squares / (double)(t->n - 1)) : 0;
-    *mean += first;
+    *mean = unit * (first + sum / n);
+    *sd = t->n > 1 ? unit * sqrt(squares / (n - 1)) : 0;
 }
 
 static int is_constant(const cli_table *t, size_t column)
@@ -385,7 +389,9 @@ static int counts_rows(const cli_table *t, size_t column)
 static void add_name(char *list, size_t room, const char *name)
 {
     size_t used = strlen(list);
-    snprintf(list + used, room - used, "%s%.60s", used ? ", " : "", name);
+    char cut[256];
+    snprintf(list + used, room - used, "%s%s", used ? ", " : "",
+             cli_cut(name, 40, 0, cut, sizeof cut));
 }
 
 /* Constant columns are fine for the test as long as something else varies; say which they are. */
@@ -427,23 +433,25 @@ static void check_dependence(cli_run *run)
     double largest = 0;
     size_t worst = 0;
     for (size_t i = 0; i < t->m && t->n >= 20; i++) {
-        double sum = 0, sd = run->observed_sd[i], mean = run->observed_mean[i];
+        double sum = 0, mean, sd;
+        moments(t, i, &mean, &sd);
         for (size_t r = 1; r < t->n && sd > 0; r++)
-            sum += ((double)t->rows[(r - 1) * t->m + i] - mean)
-                * ((double)t->rows[r * t->m + i] - mean);
-        double correlation = sd > 0 ? sum / (sd * sd * (double)(t->n - 1)) : 0;
+            sum += ((double)t->rows[(r - 1) * t->m + i] - mean) / sd
+                * (((double)t->rows[r * t->m + i] - mean) / sd);
+        double correlation = sum / (double)(t->n - 1);
         if (correlation > largest) {
             largest = correlation;
             worst = i;
         }
     }
+    char name[256];
     if (largest > 0.2 && largest > 5 / sqrt((double)t->n))
         cli_note(run,
-                 "Neighbouring observed rows resemble each other (column %.60s, "
+                 "Neighbouring observed rows resemble each other (column %s, "
                  "correlation %.2f). If rows follow each other in time, the p-value is too small: "
                  "use --block with the rows of one session. If the file is only sorted, all is "
                  "well.",
-                 t->names[worst], largest);
+                 cli_cut(t->names[worst], 40, 0, name, sizeof name), largest);
 }
 
 /* At most run->take observed rows, in whole blocks, picked at random and kept in order. */
@@ -524,6 +532,8 @@ static void run_files(cli_run *run)
     if (cli_align(a, b))
         cli_note(run, "The columns of %s stand in another order; they were matched by name.",
                  b->file);
+    if (block == 1)
+        check_dependence(run);
     take_rows(run);
     size_t n = a->n, need = npksd_samples_minimum(n);
     if (block > 1 && n % block)
@@ -540,8 +550,6 @@ static void run_files(cli_run *run)
             b->file, b->n, n, need, 10 * n, b->n / 2 / block * block);
     measure_columns(run);
     check_columns(run);
-    if (block == 1)
-        check_dependence(run);
     check_options(npksd_samples_problem(&run->options, n, b->n, a->m));
     make_room(run);
     size_t part = n / 8 / block * block;

@@ -291,6 +291,13 @@ def test_options():
     check("dependent rows are noted", any("--block" in n for n in notes), notes)
     notes = answer("blocks", "walk.csv", "walk_made.csv", "--block", 30).get("notes", [])
     check("with --block they are not", not any("--block" in n for n in notes), notes)
+    for size in (1e300, 1.7e308, 1e-300, 1e-320):
+        for name, count in (("huge.csv", 40), ("huge_made.csv", 400)):
+            text(name, csv([[x * (size / 9), y] for x, y in normal_rows(count, 2, count)], NAMES))
+        answer(f"numbers around {size}", "huge.csv", "huge_made.csv", "--report", "huge.html")
+        page = Path("huge.html").read_text()
+        check(f"report of numbers around {size}", "'nan" not in page and "'-nan" not in page
+              and "'inf" not in page and "'-inf" not in page)
     text("long.csv", csv(normal_rows(400, 1, 11), ["a"]))
     text("long_made.csv", csv(normal_rows(900, 1, 12), ["a"]))
     for name, count in (("longer.csv", 1200), ("longer_made.csv", 2500)):
