@@ -67,6 +67,7 @@ typedef struct report_axis {
 
 static double report_place(report_axis axis, double value)
 {
+    value = fmin(fmax(value, axis.low), axis.high);
     return axis.from + (axis.to - axis.from) * (value - axis.low) / (axis.high - axis.low);
 }
 
@@ -310,8 +311,8 @@ static void report_dots(FILE *out, const cli_table *t, size_t i, size_t j, repor
 
 static void report_widen(report_axis *axis, double value)
 {
-    axis->low = fmin(axis->low, value);
-    axis->high = fmax(axis->high, value);
+    axis->low = fmax(fmin(axis->low, value), -1e300); /* their difference must be a number */
+    axis->high = fmin(fmax(axis->high, value), 1e300);
 }
 
 static void report_scatter(FILE *out, const cli_run *run)
