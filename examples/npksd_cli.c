@@ -173,14 +173,13 @@ static void cli_note(cli_run *run, const char *format, ...)
 
 static void print_help(const char *program)
 {
-    printf("%s OBSERVED SYNTHETIC [options]        two files, CSV or .npy; - is stdin\n"
-           "%s OBSERVED --generator CMD [options]  CMD prints {rows} rows for a {seed}\n",
-           program, program);
-    fputs("Could the observed rows have come from what made the synthetic rows?\n"
+    fputs("npksd OBSERVED SYNTHETIC [options]        two files, CSV or .npy; - is stdin\n"
+          "npksd OBSERVED --generator CMD [options]  CMD prints {rows} rows for a {seed}\n"
+          "Could the observed rows have come from what made the synthetic rows?\n"
           "  --report FILE      write a page with pictures      --json    print JSON\n"
           "  --columns LIST     test these only: names, numbers, or ranges 2-5\n"
           "  --leave-out LIST   test all but these\n"
-          "  --header, --no-header  line 1 is names or data (default: looks like it)\n"
+          "  --header, --no-header  line 1 is names or data (default: as it looks)\n"
           "  --alpha 0.05       reject when p is at most this\n"
           "  --replicates 499   more: a finer p, slower         --seed 0  any number\n"
           "  --block 1          files: rows that belong together, as one session does\n"
