@@ -41,6 +41,16 @@ static char *cli_copy(const char *text, size_t length)
     return copy;
 }
 
+/* FNV-1a of 64 bits */
+static uint64_t cli_hash(const void *data, size_t bytes)
+{
+    const unsigned char *at = (const unsigned char *)data;
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t k = 0; k < bytes; k++)
+        hash = (hash ^ at[k]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
 /* ======== which columns ======== */
 
 /* A list like "speed,3,5-7": names first, then numbers counted from 1, then ranges of them. */
@@ -569,9 +579,7 @@ static void cli_table_parse(cli_table *t, const char *file, char *text, size_t b
 {
     memset(t, 0, sizeof *t);
     t->file = file;
-    t->checksum = UINT64_C(0xcbf29ce484222325);
-    for (size_t k = 0; k < bytes; k++)
-        t->checksum = (t->checksum ^ (unsigned char)text[k]) * UINT64_C(0x100000001b3);
+    t->checksum = cli_hash(text, bytes);
     if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
         cli_parse_npy(t, (const unsigned char *)text, bytes, format);
     else if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)

@@ -168,7 +168,8 @@ static void print_rows(const cli_run *run)
     enum { SHOWN = 5 };
     const cli_table *t = &run->observed;
     char name[128], blank[128];
-    printf("\n  the rows that pull most\n%14s", "");
+    printf("\n  the rows that pull most%s\n%14s", run->result.reject ? "" : " (some always do)",
+           "");
     for (size_t k = 0; k < SHOWN && k < t->m; k++) {
         cli_cut(t->names[run->column_order[k]], 11, 0, name, sizeof name);
         cli_cut(name, 11, 11, blank, sizeof blank); /* the blanks go in front: numbers end there */
@@ -203,8 +204,7 @@ static void print_text(const cli_run *run)
         cli_wrap(stdout, note, "");
     }
     print_columns(run);
-    if (run->result.reject)
-        print_rows(run);
+    print_rows(run);
     if (run->report)
         printf("\nreport: %s\n", run->report);
 }

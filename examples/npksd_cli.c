@@ -453,6 +453,42 @@ static void check_dependence(cli_run *run)
                  cli_cut(t->names[worst], 40, 0, name, sizeof name), largest);
 }
 
+static int compare_hashes(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* A sorted list of what the rows hash to; equal rows have equal numbers. */
+static uint64_t *hash_rows(const cli_table *t)
+{
+    uint64_t *hashes = (uint64_t *)cli_memory(NULL, t->n, sizeof *hashes);
+    for (size_t r = 0; r < t->n; r++)
+        hashes[r] = cli_hash(t->rows + r * t->m, t->m * sizeof *t->rows);
+    qsort(hashes, t->n, sizeof *hashes, compare_hashes);
+    return hashes;
+}
+
+/* A generator that learnt rows by heart looks perfect. Rows of whole numbers repeat anyway. */
+static void check_copies(cli_run *run)
+{
+    const cli_table *a = &run->observed, *b = &run->synthetic;
+    uint64_t *seen = hash_rows(a), *made = hash_rows(b);
+    size_t copies = 0, repeats = 0;
+    for (size_t r = 0; r < a->n; r++)
+        copies += bsearch(&seen[r], made, b->n, sizeof *made, compare_hashes) != NULL;
+    for (size_t r = 1; r < b->n; r++)
+        repeats += made[r] == made[r - 1];
+    if (20 * copies > a->n && (double)repeats / (double)b->n < 0.5 * (double)copies / (double)a->n)
+        cli_note(run,
+                 "%zu of the %zu observed rows stand in %s as well, number for number. If its "
+                 "source has learnt them by heart, or the files overlap, p means nothing: test "
+                 "with rows that it has never seen.",
+                 copies, a->n, b->file);
+    free(seen);
+    free(made);
+}
+
 /* At most run->take observed rows, in whole blocks, picked at random and kept in order. */
 static void take_rows(cli_run *run)
 {
@@ -549,6 +585,7 @@ static void run_files(cli_run *run)
             b->file, b->n, n, need, 10 * n, b->n / 2 / block * block);
     measure_columns(run);
     check_columns(run);
+    check_copies(run);
     check_options(npksd_samples_problem(&run->options, n, b->n, a->m));
     make_room(run);
     size_t part = n / 8 / block * block;
