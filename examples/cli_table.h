@@ -364,6 +364,14 @@ static int cli_is_header(const cli_csv *csv, int header)
     return texts > 0;
 }
 
+/* Line ends and escape sequences of a file are not for the reader's terminal. */
+static void cli_plain(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 32 || *text == 127)
+            *text = ' ';
+}
+
 static char **cli_take_names(const cli_csv *csv, int named)
 {
     char **names = (char **)cli_memory(NULL, csv->count, sizeof *names), number[24];
@@ -372,6 +380,7 @@ static char **cli_take_names(const cli_csv *csv, int named)
         snprintf(number, sizeof number, "%zu", i + 1);
         names[i] = own ? cli_copy(csv->fields[i], strlen(csv->fields[i]))
                        : cli_copy(number, strlen(number));
+        cli_plain(names[i]);
         for (size_t k = 0; k < i && own; k++)
             if (strcmp(names[k], names[i]) == 0)
                 cli_fail("%s, line 1: columns %zu and %zu are both called \"%s\"; names must "

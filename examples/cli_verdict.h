@@ -194,14 +194,14 @@ static void print_text(const cli_run *run)
     else
         printf("synthetic  %s: %zu rows\n\n", run->synthetic.file, run->synthetic.n);
     printf("%s\n", run->headline);
-    cli_wrap(stdout, run->meaning, "");
+    cli_wrap(stdout, run->meaning);
     printf("\n");
-    cli_wrap(stdout, run->caveat, "");
+    cli_wrap(stdout, run->caveat);
     for (size_t k = 0; k < run->note_count; k++) {
         char note[SENTENCE + 8];
         snprintf(note, sizeof note, "Note: %s", run->notes[k]);
         printf("\n");
-        cli_wrap(stdout, note, "");
+        cli_wrap(stdout, note);
     }
     print_columns(run);
     print_rows(run);

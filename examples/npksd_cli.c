@@ -126,7 +126,7 @@ static void cli_json_string(FILE *out, const char *text)
 }
 
 /* A paragraph of at most 78 columns. */
-static void cli_wrap(FILE *out, const char *text, const char *indent)
+static void cli_wrap(FILE *out, const char *text)
 {
     size_t column = 0;
     while (*text) {
@@ -135,7 +135,7 @@ static void cli_wrap(FILE *out, const char *text, const char *indent)
             fputc('\n', out);
             column = 0;
         }
-        column += (size_t)fprintf(out, "%s%.*s", column ? " " : indent, (int)length, text);
+        column += (size_t)fprintf(out, "%s%.*s", column ? " " : "", (int)length, text);
         text += length + strspn(text + length, " ");
     }
     fputc('\n', out);
@@ -148,6 +148,7 @@ static void cli_fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    cli_plain(text);
     cli_progress_stop();
     fprintf(stderr, "npksd: %s\n", text);
     if (cli_json) {

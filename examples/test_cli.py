@@ -148,6 +148,11 @@ def test_dialects():
     check("another order is noted", any("matched by name" in n for n in got.get("notes", [])))
     got = answer("stdin", "-", "made.csv", stdin=csv(rows, NAMES).encode())
     check("stdin: the same answer", got.get("statistic") == want)
+    text("line.csv", csv(rows, ['"a\x1b[1m\nx"', "b"]))
+    text("line_made.csv", csv(normal_rows(600, 2, 3), ['"a\x1b[1m\nx"', "b"]))
+    done = npksd("line.csv", "line_made.csv")
+    check("names with line ends and escapes",
+          b"a [1m x" in done.stdout and b"\x1b" not in done.stdout)
     # a text column is no trouble once it is left out, and the other file need not have it
     text("words.csv", "who,a,b\n" + "".join(f'"x, ""{k}""\nsecond line",{x!r},{y!r}\n'
                                             for k, (x, y) in enumerate(rows)))
@@ -196,6 +201,7 @@ def test_refusals():
     bad("text in a number", ['line 3, column 2 (b): "4x" is not a number'], "a,b\n1,2\n3,4x\n")
     bad("a category", ['line 2, column 1 (a): "red" is not a number', "--leave-out a",
                        "column of its own that holds 1 or 0"], "a,b\nred,2\nblue,4\n")
+    bad("escape sequences", '" [2Jx" is not a number', "a,b\n\x1b[2Jx,2\n")
     bad("hexadecimal", '"0x10" is not a number', "a,b\n0x10,2\n3,4\n")
     bad("long rows", "line 3: 3 fields, but line 1 has 2", "a,b\n1,2\n3,4,5\n")
     bad("short rows", "line 2: 1 fields, but line 1 has 2", "a,b\n1\n3,4\n")
