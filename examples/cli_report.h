@@ -295,16 +295,34 @@ static void report_histogram(FILE *out, const cli_run *run, size_t column)
 
 /* ======== the worst pair ======== */
 
-static void report_dots(FILE *out, const cli_table *t, size_t i, size_t j, report_axis x,
-                        report_axis y, const char *colour, double radius, double opacity)
+/* A pair of columns on paper. Dots of whole numbers would hide each other: they are spread a little,
+   always the same way for the same row. */
+typedef struct report_pair {
+    size_t i, j;
+    report_axis x, y;
+    int x_whole, y_whole;
+} report_pair;
+
+static void report_dot(const cli_table *t, const report_pair *pair, size_t row, double *x,
+                       double *y)
+{
+    double across = 0.618034 * (double)row, up = 0.754878 * (double)row; /* fractions fill [0, 1) */
+    *x = (double)t->rows[row * t->m + pair->i]
+        + (pair->x_whole ? 0.5 * (across - floor(across) - 0.5) : 0);
+    *y = (double)t->rows[row * t->m + pair->j] + (pair->y_whole ? 0.5 * (up - floor(up) - 0.5) : 0);
+}
+
+static void report_dots(FILE *out, const cli_table *t, const report_pair *pair, const char *colour,
+                        double radius, double opacity)
 {
     size_t every = t->n / REPORT_DOTS + 1;
     fprintf(out, "<g style='fill:var(%s);fill-opacity:%g'>\n", colour, opacity);
     for (size_t r = 0; r < t->n; r += every) {
-        double a = (double)t->rows[r * t->m + i], b = (double)t->rows[r * t->m + j];
-        if (a >= x.low && a <= x.high && b >= y.low && b <= y.high)
-            fprintf(out, "<circle cx='%.1f' cy='%.1f' r='%.1f'/>\n", report_place(x, a),
-                    report_place(y, b), radius);
+        double a, b;
+        report_dot(t, pair, r, &a, &b);
+        if (a >= pair->x.low && a <= pair->x.high && b >= pair->y.low && b <= pair->y.high)
+            fprintf(out, "<circle cx='%.1f' cy='%.1f' r='%.1f'/>\n", report_place(pair->x, a),
+                    report_place(pair->y, b), radius);
     }
     fprintf(out, "</g>\n");
 }
@@ -315,35 +333,40 @@ static void report_widen(report_axis *axis, double value)
     axis->high = fmin(fmax(axis->high, value), 1e300);
 }
 
+/* Room for the worst rows, and a margin; half a unit more where dots are spread. */
+static void report_frame(report_axis *axis, const cli_run *run, size_t column, int whole)
+{
+    const cli_table *t = &run->observed;
+    for (size_t k = 0; k < WORST_ROWS && k < t->n; k++)
+        report_widen(axis, (double)t->rows[run->row_order[k] * t->m + column]);
+    double margin = 0.04 * (axis->high - axis->low) + (whole ? 0.25 : 0);
+    axis->low -= margin;
+    axis->high += margin;
+}
+
 static void report_scatter(FILE *out, const cli_run *run)
 {
     const cli_table *t = &run->observed;
-    size_t i = run->column_order[0], j = run->column_order[1];
-    size_t marked = t->n < WORST_ROWS ? t->n : WORST_ROWS;
-    report_axis x = { 0, 0, 60, 960 }, y = { 0, 0, 380, 16 };
-    int whole;
-    report_range(run, i, &x.low, &x.high, &whole);
-    report_range(run, j, &y.low, &y.high, &whole);
-    for (size_t k = 0; k < marked; k++) {
-        report_widen(&x, (double)t->rows[run->row_order[k] * t->m + i]);
-        report_widen(&y, (double)t->rows[run->row_order[k] * t->m + j]);
-    }
-    double x_margin = 0.03 * (x.high - x.low), y_margin = 0.05 * (y.high - y.low);
-    x.low -= x_margin;
-    x.high += x_margin;
-    y.low -= y_margin;
-    y.high += y_margin;
+    report_pair pair = {
+        run->column_order[0], run->column_order[1], { 0, 0, 60, 960 }, { 0, 0, 380, 16 }, 0, 0
+    };
+    report_range(run, pair.i, &pair.x.low, &pair.x.high, &pair.x_whole);
+    report_range(run, pair.j, &pair.y.low, &pair.y.high, &pair.y_whole);
+    report_frame(&pair.x, run, pair.i, pair.x_whole);
+    report_frame(&pair.y, run, pair.j, pair.y_whole);
     fprintf(out,
             "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 420' role='img' "
             "aria-label='worst pair'>\n");
-    report_y_axis(out, y, 60, 960, 0);
-    report_x_axis(out, x, 380);
-    report_dots(out, &run->synthetic, i, j, x, y, "--synthetic", 2, 0.6);
-    report_dots(out, t, i, j, x, y, "--observed", 3, 0.85);
-    for (size_t k = 0; k < marked; k++) {
+    report_y_axis(out, pair.y, 60, 960, 0);
+    report_x_axis(out, pair.x, 380);
+    report_dots(out, &run->synthetic, &pair, "--synthetic", 2, 0.6);
+    report_dots(out, t, &pair, "--observed", 3, 0.85);
+    for (size_t k = 0; k < WORST_ROWS && k < t->n; k++) {
         size_t row = run->row_order[k];
-        double a = report_place(x, (double)t->rows[row * t->m + i]);
-        double b = report_place(y, (double)t->rows[row * t->m + j]);
+        double a, b;
+        report_dot(t, &pair, row, &a, &b);
+        a = report_place(pair.x, a);
+        b = report_place(pair.y, b);
         int left = a > 900 || (k % 2 && a > 120); /* close ones have their numbers on two sides */
         fprintf(out,
                 "<circle cx='%.1f' cy='%.1f' r='7' fill='none' style='stroke:var(--ink);"
@@ -351,14 +374,15 @@ static void report_scatter(FILE *out, const cli_run *run)
                 a, b, left ? "end" : "start", a + (left ? -10 : 10), b + 4, t->lines[row]);
     }
     fprintf(out, "<text text-anchor='end' x='960' y='412' style='font-weight:600'>");
-    report_name(out, t->names[i], 40);
+    report_name(out, t->names[pair.i], 40);
     fprintf(out, " &#8594;</text><text x='64' y='12' style='font-weight:600'>&#8593; ");
-    report_name(out, t->names[j], 40);
+    report_name(out, t->names[pair.j], 40);
     fprintf(out,
             "</text>\n</svg></div>\n<figcaption>The two columns with the smallest adjusted p. "
             "Ringed: the "
-            "rows that pull most, with their %s in the file.</figcaption></figure>\n",
-            t->place);
+            "rows that pull most, with their %s in the file.%s</figcaption></figure>\n",
+            t->place,
+            pair.x_whole || pair.y_whole ? " Whole numbers are spread a little, to be seen." : "");
 }
 
 /* ======== tables ======== */
