@@ -295,7 +295,7 @@ static void report_histogram(FILE *out, const cli_run *run, size_t column)
 
 /* ======== the worst pair ======== */
 
-/* A pair of columns on paper. Dots of whole numbers would hide each other: they are spread a little,
+/* A pair of columns on paper. Dots of whole numbers would hide each other: they are spread out,
    always the same way for the same row. */
 typedef struct report_pair {
     size_t i, j;
