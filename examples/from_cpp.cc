@@ -1,7 +1,7 @@
 // From C++: a class as the generator, vectors for the rows, an exception for an error.
 //
-// The header is C++11 as it stands; its functions have C linkage. A callback must not throw into the
-// library: it returns non-zero, and the caller finds the exception where the callback left it.
+// The header is C++11 as it stands; its functions have C linkage. A callback must not throw into
+// the library: it returns non-zero, and the caller finds the exception where the callback left it.
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <cstdio>
