@@ -120,6 +120,9 @@
  * ERRORS
  *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative; npksd_status_string names them. On any error outputs
  *     are untouched and memory is given back. The verdict is never a status: it is in npksd_result.
+ *
+ * HISTORY (every changed default, random stream or numeric result is named here)
+ *     0.1.0   the first version
  */
 #ifndef NPKSD_H
 #define NPKSD_H
