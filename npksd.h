@@ -1217,13 +1217,15 @@ static size_t npksdi_partition(npksd_real *v, size_t count)
     }
 }
 
-/* Quick sort; short parts by insertion, parts that stay long after many splits by the heap. The larger
-   part waits, so that a stack of 32 is enough for any count. */
+/* Quick sort; short parts by insertion, and by the heap whatever is left when the splits have cost more
+   than good ones ever do: no order of the values is a bad case. The larger part waits, so that a stack of
+   32 is enough for any count. */
 static void npksdi_sort(npksd_real *v, size_t count)
 {
-    size_t waiting_first[32], waiting_count[32], top = 0, first = 0, splits = 0;
+    size_t waiting_first[32], waiting_count[32], top = 0, first = 0;
+    uint64_t budget = 64 * (uint64_t)count;
     for (;;) {
-        if (count <= 16 || top == 32 || splits > 64 + 4 * top) {
+        if (count <= 16 || top == 32 || budget < count) {
             if (count <= 16)
                 npksdi_insertion_sort(v + first, count);
             else
@@ -1235,6 +1237,7 @@ static void npksdi_sort(npksd_real *v, size_t count)
             continue;
         }
         size_t lower = npksdi_partition(v + first, count), upper = count - lower;
+        budget -= count;
         int small_first = lower < upper;
         waiting_first[top] = small_first ? first + lower : first;
         waiting_count[top++] = small_first ? upper : lower;
