@@ -1749,9 +1749,10 @@ static void npksdi_summary(const npksd_tester *t, npksdi_scratch *w, const npksd
         for (size_t l = 0; l < count; l++) {
             npksd_real *one = out + t->d_ * NPKSDI_T; /* the callback writes d neighbours */
             t->options_.summary_fn(rows + l * m, m, i, one, t->options_.summary_user_data);
-            w->bad_summary_ |= !npksdi_finite(one, t->d_);
+            int good = npksdi_finite(one, t->d_); /* NaN must not reach an exp before its note is read */
+            w->bad_summary_ |= !good;
             for (size_t k = 0; k < t->d_; k++)
-                out[k * NPKSDI_T + l] = one[k];
+                out[k * NPKSDI_T + l] = good ? one[k] : 0;
         }
         for (size_t l = count; l < NPKSDI_T; l++)
             for (size_t k = 0; k < t->d_; k++)

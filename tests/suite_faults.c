@@ -37,7 +37,7 @@ static void faulty_seek(uint64_t stream, void *user_data)
 }
 
 typedef enum fault_setting {
-    WITH_FIT, WITH_SUMMARY, WITH_SCORE, WITH_BOOTSTRAP, WITH_NOISE, WITH_WAVES, FAULT_SETTINGS
+    WITH_FIT, WITH_SUMMARY, WITH_BUMPS, WITH_SCORE, WITH_BOOTSTRAP, WITH_NOISE, WITH_WAVES, FAULT_SETTINGS
 } fault_setting;
 
 static void start_world(fault_world *world, fault_setting setting)
@@ -51,6 +51,9 @@ static void start_world(fault_world *world, fault_setting setting)
     options->summary_user_data = &world->summary;
     options->score_user_data = &world->score;
     switch (setting) {
+    case WITH_BUMPS: /* a NaN that reached their exp would be undefined behaviour */
+        options->estimator = NPKSD_ESTIMATOR_RBF;
+        /* fall through */
     case WITH_SUMMARY:
         options->summary = NPKSD_SUMMARY_CALLBACK;
         options->summary_fn = faulty_sum;

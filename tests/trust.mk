@@ -1,0 +1,77 @@
+# What makes npksd.h trustworthy beyond its suites; part of tests/Makefile.
+#
+#   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
+#   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of fuzz_api, fuzz_blob, fuzz_callbacks
+#   make fuzz-long              the same for an hour each, double and float
+#   make fuzz-afl               AFL++, FUZZ_SECONDS for each
+#   make check-msan             clang's memory sanitizer: numbers that were never written
+#   make check-static-analysis  cppcheck, clang-tidy and gcc -fanalyzer
+#   make uniform                p-values of true null hypotheses, a minute
+#   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
+#   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
+#   make pin                    write them anew: see tests/pinned.txt for what that means
+
+FUZZ_SECONDS ?= 60
+HARNESSES = api blob callbacks
+FUZZ_FLAGS =
+AFL_CC ?= afl-clang-fast
+AFL_FUZZ ?= afl-fuzz
+
+.PHONY: replay fuzz fuzz-float fuzz-long fuzz-afl
+
+# ======== fuzzing ========
+
+$(BUILD)/fuzz_%: fuzz_%.c fuzz.h $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) $(LDFLAGS) $< -o $@ -lm
+
+# Every input that ever mattered, and some that nobody thought of.
+REPLAY_RANDOM ?= 1000
+replay: $(HARNESSES:%=$(BUILD)/fuzz_%)
+	@set -e; for name in $(HARNESSES); do $(BUILD)/fuzz_$$name corpus/$$name/*; \
+		$(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) 1; done
+
+# No comparison tracing: it costs three times the speed, and checksums are made right by the harness.
+LIBFUZZER = -g -O2 -I.. -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined,float-divide-by-zero \
+	-fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp $(FUZZ_FLAGS)
+FUZZ_BUILD = build/fuzz
+
+# New inputs stay in $(FUZZ_BUILD); the corpus is only read.
+libfuzzer = set -e; mkdir -p $(FUZZ_BUILD); for name in $(HARNESSES); do \
+	mkdir -p $(FUZZ_BUILD)/corpus_$$name; \
+	$(CLANG) $(WARN) -Werror $(LIBFUZZER) fuzz_$$name.c -o $(FUZZ_BUILD)/$$name -lm; \
+	$(FUZZ_BUILD)/$$name -max_total_time=$(FUZZ_SECONDS) -len_control=0 -max_len=400 -timeout=60 \
+		-artifact_prefix=$(FUZZ_BUILD)/found_$$name. $(FUZZ_BUILD)/corpus_$$name corpus/$$name \
+		> $(FUZZ_BUILD)/$$name.log 2>&1 || { tail -n 60 $(FUZZ_BUILD)/$$name.log; exit 1; }; \
+	echo "fuzz_$$name: $$(grep '^Done' $(FUZZ_BUILD)/$$name.log)"; done
+
+fuzz:
+	@$(call with-probe,$(CLANG) -fsanitize=fuzzer -x c,$(libfuzzer))
+
+fuzz-float:
+	@$(MAKE) fuzz FUZZ_BUILD=build/fuzz-float FUZZ_FLAGS=-DNPKSD_FLOAT
+
+fuzz-long:
+	@$(MAKE) fuzz FUZZ_SECONDS=3600
+	@$(MAKE) fuzz-float FUZZ_SECONDS=3600
+
+# $(call with-probe,COMPILER FLAGS,COMMAND): COMMAND if a fuzz target can be built so
+with-probe = mkdir -p build; if echo "int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n); \
+	int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n) { return b[0] > n; }" | \
+	$(1) - -o build/probe >/dev/null 2>&1; then $(2); \
+	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; \
+	else echo "skipped: $@ needs $(1)"; fi
+
+AFL_ENVIRONMENT = AFL_SKIP_CPUFREQ=1 AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 AFL_NO_UI=1 AFL_NO_AFFINITY=1
+afl = set -e; mkdir -p build/afl; for name in $(HARNESSES); do rm -rf build/afl/out_$$name; \
+	$(AFL_CC) -O2 -I.. fuzz_$$name.c -o build/afl/$$name -lm > build/afl/$$name.log 2>&1 || \
+		{ cat build/afl/$$name.log; exit 1; }; \
+	env $(AFL_ENVIRONMENT) $(AFL_FUZZ) -V $(FUZZ_SECONDS) -t 20000 -i corpus/$$name \
+		-o build/afl/out_$$name -- build/afl/$$name > build/afl/$$name.log 2>&1 || \
+		{ tail -n 40 build/afl/$$name.log; exit 1; }; \
+	awk -F: -v name=fuzz_$$name '/execs_done|saved_crashes|saved_hangs/ { gsub(/ /, ""); value[$$1] = $$2 } \
+		END { print name ": " value["execs_done"] " executions, " value["saved_crashes"] " crashes, " \
+		value["saved_hangs"] " hangs"; exit value["saved_crashes"] + value["saved_hangs"] > 0 }' \
+		build/afl/out_$$name/default/fuzzer_stats; done
+
+fuzz-afl:
+	@$(call with,$(AFL_FUZZ),$(afl))
