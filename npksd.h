@@ -5618,7 +5618,7 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
                                             npksd_real *scores)
 {
     if (t == NULL || (count > 0 && (rows == NULL || scores == NULL)) ||
-        (t != NULL && count > SIZE_MAX / sizeof(npksd_real) / t->m_))
+        count > SIZE_MAX / sizeof(npksd_real) / t->m_)
         return NPKSD_ERROR_ARGUMENT;
     if (t->error_ != NPKSD_OK || t->stage_ <= NPKSDI_STAGE_SOLVE)
         return NPKSD_ERROR_STATE;
