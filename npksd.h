@@ -217,7 +217,7 @@ typedef double npksd_real;
     X(ERROR_STATE, -7, "called too early: step until NPKSD_OK first")
 
 typedef enum npksd_status {
-#define NPKSDI_ENUM(name, value, text) NPKSD_##name = value,
+#define NPKSDI_ENUM(name, value, text) NPKSD_##name = (value),
     NPKSD_STATUS_LIST(NPKSDI_ENUM)
 #undef NPKSDI_ENUM
     NPKSD_STATUS_LAST = NPKSD_ERROR_STATE
@@ -2824,7 +2824,7 @@ static const npksd_real *npksdi_pair_mask(const npksd_tester *t, npksdi_scratch 
     npksd_real *mask = NPKSDI_IN(t, w, mask);
     for (size_t a = 0; a < NPKSDI_G; a++)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            mask[a * NPKSDI_T + l] = first + a < t->n_ && q * NPKSDI_T + l < first + a;
+            mask[a * NPKSDI_T + l] = first + a < t->n_ && q * NPKSDI_T + l < first + a ? NPKSDI_C(1) : 0;
     return mask;
 }
 
@@ -3277,8 +3277,10 @@ static npksd_real npksdi_combine(const npksd_tester *t, const npksd_real *values
 static npksd_real npksdi_log_gamma(npksd_real x)
 {
     npksd_real shift = 1;
-    for (; x < 10; x += 1)
+    while (x < 10) {
         shift *= x;
+        x += 1;
+    }
     npksd_real y = 1 / (x * x);
     npksd_real series = (NPKSDI_C(1) / 12 - y * (NPKSDI_C(1) / 360 - y * (NPKSDI_C(1) / 1260 - y / 1680))) / x;
     return (x - NPKSDI_C(0.5)) * NPKSD_LOG(x) - x + NPKSDI_C(0.91893853320467274) + series -
@@ -4803,7 +4805,7 @@ static void npksdi_subsample_panel(npksd_tester *t, size_t panel)
     npksdi_scale_panel(t, NPKSDI_MODEL(t, kept) + panel * NPKSDI_T * m, count, z);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         norm[l] = 0;
-        NPKSDI_MODEL(t, sub_weight)[panel * NPKSDI_T + l] = l < count;
+        NPKSDI_MODEL(t, sub_weight)[panel * NPKSDI_T + l] = l < count ? NPKSDI_C(1) : 0;
     }
     for (size_t j = 0; j < m; j++) {
         npksd_real unit = t->options_.standardize || npksdi_is_constant(t, j) ? 1 : NPKSDI_MODEL(t, scale)[j];
@@ -4828,7 +4830,7 @@ static void npksdi_subsample_tile(npksd_tester *t, size_t p, size_t group, size_
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         total += k0[i] * weight[row + i / NPKSDI_T] * weight[q * NPKSDI_T + i % NPKSDI_T];
-    t->sub_self_ += (p == q ? 1 : 2) * total / (Q * Q);
+    t->sub_self_ += (p == q ? NPKSDI_C(1) : NPKSDI_C(2)) * total / (Q * Q);
 }
 
 /* Frequency f: m normal numbers over the bandwidth. */

@@ -75,3 +75,31 @@ afl = set -e; mkdir -p build/afl; for name in $(HARNESSES); do rm -rf build/afl/
 
 fuzz-afl:
 	@$(call with,$(AFL_FUZZ),$(afl))
+
+# ======== static analysis ========
+
+.PHONY: check-static-analysis analyse-cppcheck analyse-tidy analyse-gcc
+
+CPPCHECK ?= cppcheck
+CLANG_TIDY ?= clang-tidy
+
+# variableScope: a number that one turn of a loop leaves to the next is declared before the loop.
+CPPCHECK_FLAGS = --std=c99 --language=c --enable=warning,style,performance,portability --quiet \
+	--error-exitcode=1 --suppress=variableScope --suppress=missingIncludeSystem -DNPKSD_IMPLEMENTATION \
+	-UNPKSD_NO_MALLOC -UNPKSD_USE_CBLAS -UNPKSD_GEMM -UNPKSD_STATIC -UNPKSD_NAMESPACE -I..
+
+# One job each, so that make -j2 uses two cores.
+check-static-analysis: analyse-cppcheck analyse-tidy analyse-gcc-double analyse-gcc-float
+	@echo "npksd.h $(VERSION): cppcheck, clang-tidy and gcc -fanalyzer have nothing to say"
+
+analyse-cppcheck:
+	@$(call with,$(CPPCHECK),set -ex; $(CPPCHECK) $(CPPCHECK_FLAGS) -UNPKSD_FLOAT impl.c; \
+		$(CPPCHECK) $(CPPCHECK_FLAGS) -DNPKSD_FLOAT impl.c)
+
+analyse-tidy:
+	@$(call with,$(CLANG_TIDY),set -ex; $(CLANG_TIDY) --quiet impl.c -- -std=c99 -I..; \
+		$(CLANG_TIDY) --quiet impl.c -- -std=c99 -I.. -DNPKSD_FLOAT)
+
+analyse-gcc-%: | $(BUILD)
+	@$(call with,$(GCC),set -ex; $(GCC) -std=c99 -fanalyzer -Werror -O1 -I.. $($*_FLAGS) -c impl.c \
+		-o $(BUILD)/analysed_$*.o)
