@@ -103,3 +103,19 @@ analyse-tidy:
 analyse-gcc-%: | $(BUILD)
 	@$(call with,$(GCC),set -ex; $(GCC) -std=c99 -fanalyzer -Werror -O1 -I.. $($*_FLAGS) -c impl.c \
 		-o $(BUILD)/analysed_$*.o)
+
+# ======== sanitizers beyond those of the Makefile ========
+
+.PHONY: check-msan
+
+# The suites that walk every path, with larger strides; all of them: make check-msan MSAN_SUITES=suite_
+MSAN_SUITES = suite_memory suite_diagnosis suite_edge suite_faults suite_blob
+check-msan:
+	@$(call with-clang-flag,-fsanitize=memory,set -e; for suite in $(MSAN_SUITES); do \
+		$(MAKE) run BUILD=build/msan COMPILER="$(CLANG)" ARGS="-s $$suite" \
+		EXTRA="-O1 -fsanitize=memory -fno-omit-frame-pointer" RUNNER="env NPKSD_TEST_QUICK=1"; done)
+
+with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
+	$(CLANG) $(1) -x c - -o build/probe >/dev/null 2>&1; then $(2); \
+	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(CLANG) $(1)"; exit 1; \
+	else echo "skipped: $@ needs $(CLANG) $(1)"; fi
