@@ -1243,7 +1243,6 @@ static void npksdi_sort(npksd_real *v, size_t count)
         waiting_count[top++] = small_first ? upper : lower;
         first += small_first ? 0 : lower;
         count = small_first ? lower : upper;
-        splits++;
     }
 }
 

@@ -119,3 +119,25 @@ with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
 	$(CLANG) $(1) -x c - -o build/probe >/dev/null 2>&1; then $(2); \
 	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(CLANG) $(1)"; exit 1; \
 	else echo "skipped: $@ needs $(CLANG) $(1)"; fi
+
+# ======== p-values of true null hypotheses ========
+
+.PHONY: uniform uniform-long
+
+UNIFORM_TESTS ?= 800
+
+$(BUILD)/uniform: uniform.c impl.c $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) uniform.c impl.c $(LDFLAGS) -o $@ -lm
+
+# two halves at the same time, the last lines of both
+uniform: $(BUILD)/uniform
+	@$(BUILD)/uniform $(UNIFORM_TESTS) 0 2 > $(BUILD)/uniform.0 & \
+		$(BUILD)/uniform $(UNIFORM_TESTS) 1 2 > $(BUILD)/uniform.1; wait
+	@grep -hv ' passed, ' $(BUILD)/uniform.0 $(BUILD)/uniform.1
+	@awk '/ passed, / { passed += $$1; failed += $$3; parts++ } END { \
+		if (parts != 2) failed++; \
+		printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' \
+		$(BUILD)/uniform.0 $(BUILD)/uniform.1
+
+uniform-long:
+	@$(MAKE) uniform UNIFORM_TESTS=20000
