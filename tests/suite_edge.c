@@ -22,6 +22,8 @@ typedef enum edge_kind {
     ORDINARY,   /* normal */
     ALL_LARGE,  /* 1e300 times that (float: 1e37) */
     ALL_SMALL,  /* 1e-300 times that */
+    ROOT_SMALL, /* 1e-155 times that (float: 1e-20): its square is subnormal */
+    ROOT_LARGE, /* 1e155 times that (float: 1e20): its square is too large */
     MIXED,      /* 1e300 in one column, 1e-300 in the next */
     SUBNORMALS, /* 1e-310 times that: a digit or two are left */
     ONE_BIT,    /* the least positive number, or 0 */
@@ -53,6 +55,8 @@ static npksd_real edge_number(edge_kind kind, size_t column, npksd_rng *rng)
     case ORDINARY: return x;
     case ALL_LARGE: return x * LARGE;
     case ALL_SMALL: return x * SMALL;
+    case ROOT_SMALL: return x * (sizeof x == 4 ? (npksd_real)1e-20 : (npksd_real)1e-155);
+    case ROOT_LARGE: return x * (sizeof x == 4 ? (npksd_real)1e20 : (npksd_real)1e155);
     case MIXED: return x * (column % 3 == 0 ? LARGE : column % 3 == 1 ? SMALL : 1);
     case SUBNORMALS: return x * SUBNORMAL;
     case ONE_BIT: return x > 0 ? LEAST : 0;
@@ -104,6 +108,8 @@ static const edge_case edge_cases[] = {
     { "ordinary", ORDINARY, ORDINARY, 20, 3, NPKSD_OK, NPKSD_OK },
     { "rows of 1e300", ALL_LARGE, ALL_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "rows of 1e-300", ALL_SMALL, ALL_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
+    { "rows of 1e-155", ROOT_SMALL, ROOT_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
+    { "rows of 1e155", ROOT_LARGE, ROOT_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "both in one row", MIXED, MIXED, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "subnormals", SUBNORMALS, SUBNORMALS, 20, 3, NPKSD_OK, NPKSD_OK },
     { "least number or 0", ONE_BIT, ONE_BIT, 20, 3, NPKSD_OK, NPKSD_OK },
