@@ -388,10 +388,10 @@ TEST every_call_fails(size_t entry)
                 step = calls / (test_quick ? 20 : 150) + 1;
             if (kind == GENERATOR_INF) /* goes where NaN goes */
                 step = calls / 5 + 1;
-            for (size_t back = 0; back < calls; back += calls - back <= 4 ? 1 : step)
+            for (size_t call = calls; call > 0; call = call > 4 + step ? call - step : call - 1)
                 for (int for_ever = 0; for_ever < 2; for_ever++, faults++)
-                    CHECK_CALL(one_fault(entry, (fault_setting)setting, (fault_kind)kind,
-                                         calls - back, for_ever));
+                    CHECK_CALL(one_fault(entry, (fault_setting)setting, (fault_kind)kind, call,
+                                         for_ever));
         }
     }
     ASSERT(faults > 0);

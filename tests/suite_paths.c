@@ -152,6 +152,43 @@ TEST neighbours_not_drawn(void)
     PASS();
 }
 
+/* AUTO chooses for each coordinate: two modes here want bumps or splines, the others a line. */
+static int mixed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++) {
+        npksd_real x = npksd_normal(rng);
+        rows[i] = i % m == 2 ? (x < 0 ? -3 : 3) + npksd_normal(rng) / 2 : x;
+    }
+    return 0;
+}
+
+TEST neighbours_of_other_families(void)
+{
+    enum { WIDE = 5 };
+    npksd_real rows[SMALL_N * WIDE], scores[SMALL_N * WIDE];
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_rng_state rng_state;
+    npksd_rng rng = npksd_rng_seeded(&rng_state, test_seed, 9504);
+    options.summary = NPKSD_SUMMARY_ALL;
+    options.fit_rows = 1200;
+    mixed_sample(rows, SMALL_N, WIDE, &rng, NULL);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, WIDE, mixed_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, SMALL_N, scores));
+    npksd_tester_destroy(tester);
+    ASSERT(finite_bits(scores, SMALL_N * WIDE));
+    for (size_t r = 0; r < SMALL_N; r++) { /* true scores: -x, and 4 (+-3 - x) */
+        npksd_real x = rows[r * WIDE], y = rows[r * WIDE + 2];
+        ASSERT_IN_RANGE(-x, scores[r * WIDE], 0.7);
+        if (y > 4 || (y < -2 && y > -2.5))
+            ASSERTm("away from zero between the modes, towards them outside", scores[r * WIDE + 2] < 0);
+    }
+    PASS();
+}
+
 /* ======== equations that cannot be solved ======== */
 
 static int same_set(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
@@ -526,6 +563,7 @@ SUITE(suite_paths)
     RUN_TEST(scales_far_apart);
     RUN_TEST(waves_out_of_range);
     RUN_TEST(neighbours_not_drawn);
+    RUN_TEST(neighbours_of_other_families);
     RUN_TEST(too_few_rows_for_the_ridge);
     RUN_TEST(ignored_rng_with_few_data_sets);
     RUN_TEST(arguments_of_a_tester);
