@@ -141,3 +141,36 @@ uniform: $(BUILD)/uniform
 
 uniform-long:
 	@$(MAKE) uniform UNIFORM_TESTS=20000
+
+# ======== known answers ========
+
+.PHONY: pin check-pinned
+
+AARCH64 ?= aarch64-linux-gnu-
+ARMHF ?= arm-linux-gnueabihf-
+QEMU_AARCH64 ?= qemu-aarch64
+QEMU_ARMHF ?= qemu-arm
+
+# $(call report,COMPILE,RUNNER,PRECISION): the report of platform_check, each line with its precision
+pinned_program = $(P)/pinned
+report = mkdir -p $(P); $(1) $($(3)_FLAGS) $(EXACT) -I.. platform_check.c -o $(pinned_program) -lm && \
+	$(2) $(pinned_program) > $(pinned_program).txt && sed 's/^/$(3) /' $(pinned_program).txt
+
+pin:
+	@{ grep '^#' pinned.txt; \
+		$(call report,$(CC) -std=c99 -O2,,double); $(call report,$(CC) -std=c99 -O2,,float); } > build/pinned.new
+	@mv build/pinned.new pinned.txt
+	@echo "pinned.txt is written: if a line changed, the version history in npksd.h must say so"
+
+# $(call pinned,COMPILE,RUNNER): both precisions, to the last bit
+pinned = echo "$(1) $(EXACT)"; mkdir -p $(P); grep -v '^\#' pinned.txt > $(P)/pinned_expected.txt; \
+	{ $(call report,$(1),$(2),double) && $(call report,$(1),$(2),float); } > $(P)/pinned_found.txt && \
+	awk -v tolerance=0 -f platform_compare.awk $(P)/pinned_expected.txt $(P)/pinned_found.txt
+
+check-pinned:
+	@$(call with,$(GCC),$(call pinned,$(GCC) -std=c99 -O2,))
+	@$(call with,$(CLANG),$(call pinned,$(CLANG) -std=c99 -O2,))
+	@$(call with-build,$(AARCH64)gcc -static,$(call with,$(QEMU_AARCH64),\
+		$(call pinned,$(AARCH64)gcc -std=c99 -O2 -static,$(QEMU_AARCH64))))
+	@$(call with-build,$(ARMHF)gcc -static,$(call with,$(QEMU_ARMHF),\
+		$(call pinned,$(ARMHF)gcc -std=c99 -O2 -static,$(QEMU_ARMHF))))
