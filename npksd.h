@@ -220,7 +220,7 @@ typedef double npksd_real;
     X(ERROR_STATE, -7, "called too early: step until NPKSD_OK first")
 
 typedef enum npksd_status {
-#define NPKSDI_ENUM(name, value, text) NPKSD_##name = value,
+#define NPKSDI_ENUM(name, value, text) NPKSD_##name = (value),
     NPKSD_STATUS_LIST(NPKSDI_ENUM)
 #undef NPKSDI_ENUM
     NPKSD_STATUS_LAST = NPKSD_ERROR_STATE
@@ -1235,13 +1235,15 @@ static size_t npksdi_partition(npksd_real *v, size_t count)
     }
 }
 
-/* Quick sort; short parts by insertion, parts that stay long after many splits by the heap. The larger
-   part waits, so that a stack of 32 is enough for any count. */
+/* Quick sort; short parts by insertion, and by the heap whatever is left when the splits have cost more
+   than good ones ever do: no order of the values is a bad case. The larger part waits, so that a stack of
+   32 is enough for any count. */
 static void npksdi_sort(npksd_real *v, size_t count)
 {
-    size_t waiting_first[32], waiting_count[32], top = 0, first = 0, splits = 0;
+    size_t waiting_first[32], waiting_count[32], top = 0, first = 0;
+    uint64_t budget = 64 * (uint64_t)count;
     for (;;) {
-        if (count <= 16 || top == 32 || splits > 64 + 4 * top) {
+        if (count <= 16 || top == 32 || budget < count) {
             if (count <= 16)
                 npksdi_insertion_sort(v + first, count);
             else
@@ -1253,12 +1255,12 @@ static void npksdi_sort(npksd_real *v, size_t count)
             continue;
         }
         size_t lower = npksdi_partition(v + first, count), upper = count - lower;
+        budget -= count;
         int small_first = lower < upper;
         waiting_first[top] = small_first ? first + lower : first;
         waiting_count[top++] = small_first ? upper : lower;
         first += small_first ? 0 : lower;
         count = small_first ? lower : upper;
-        splits++;
     }
 }
 
@@ -1764,9 +1766,10 @@ static void npksdi_summary(const npksd_tester *t, npksdi_scratch *w, const npksd
         for (size_t l = 0; l < count; l++) {
             npksd_real *one = out + t->d_ * NPKSDI_T; /* the callback writes d neighbours */
             t->options_.summary_fn(rows + l * m, m, i, one, t->options_.summary_user_data);
-            w->bad_summary_ |= !npksdi_finite(one, t->d_);
+            int good = npksdi_finite(one, t->d_); /* NaN must not reach an exp before its note is read */
+            w->bad_summary_ |= !good;
             for (size_t k = 0; k < t->d_; k++)
-                out[k * NPKSDI_T + l] = one[k];
+                out[k * NPKSDI_T + l] = good ? one[k] : 0;
         }
         for (size_t l = count; l < NPKSDI_T; l++)
             for (size_t k = 0; k < t->d_; k++)
@@ -2838,7 +2841,7 @@ static const npksd_real *npksdi_pair_mask(const npksd_tester *t, npksdi_scratch 
     npksd_real *mask = NPKSDI_IN(t, w, mask);
     for (size_t a = 0; a < NPKSDI_G; a++)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            mask[a * NPKSDI_T + l] = first + a < t->n_ && q * NPKSDI_T + l < first + a;
+            mask[a * NPKSDI_T + l] = first + a < t->n_ && q * NPKSDI_T + l < first + a ? NPKSDI_C(1) : 0;
     return mask;
 }
 
@@ -3291,8 +3294,10 @@ static npksd_real npksdi_combine(const npksd_tester *t, const npksd_real *values
 static npksd_real npksdi_log_gamma(npksd_real x)
 {
     npksd_real shift = 1;
-    for (; x < 10; x += 1)
+    while (x < 10) {
         shift *= x;
+        x += 1;
+    }
     npksd_real y = 1 / (x * x);
     npksd_real series = (NPKSDI_C(1) / 12 - y * (NPKSDI_C(1) / 360 - y * (NPKSDI_C(1) / 1260 - y / 1680))) / x;
     return (x - NPKSDI_C(0.5)) * NPKSD_LOG(x) - x + NPKSDI_C(0.91893853320467274) + series -
@@ -4818,7 +4823,7 @@ static void npksdi_subsample_panel(npksd_tester *t, size_t panel)
     npksdi_scale_panel(t, NPKSDI_MODEL(t, kept) + panel * NPKSDI_T * m, count, z);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         norm[l] = 0;
-        NPKSDI_MODEL(t, sub_weight)[panel * NPKSDI_T + l] = l < count;
+        NPKSDI_MODEL(t, sub_weight)[panel * NPKSDI_T + l] = l < count ? NPKSDI_C(1) : 0;
     }
     for (size_t j = 0; j < m; j++) {
         npksd_real unit = t->options_.standardize || npksdi_is_constant(t, j) ? 1 : NPKSDI_MODEL(t, scale)[j];
@@ -4843,7 +4848,7 @@ static void npksdi_subsample_tile(npksd_tester *t, size_t p, size_t group, size_
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         total += k0[i] * weight[row + i / NPKSDI_T] * weight[q * NPKSDI_T + i % NPKSDI_T];
-    t->sub_self_ += (p == q ? 1 : 2) * total / (Q * Q);
+    t->sub_self_ += (p == q ? NPKSDI_C(1) : NPKSDI_C(2)) * total / (Q * Q);
 }
 
 /* Frequency f: m normal numbers over the bandwidth. */
@@ -5633,7 +5638,7 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
                                             npksd_real *scores)
 {
     if (t == NULL || (count > 0 && (rows == NULL || scores == NULL)) ||
-        (t != NULL && count > SIZE_MAX / sizeof(npksd_real) / t->m_))
+        count > SIZE_MAX / sizeof(npksd_real) / t->m_)
         return NPKSD_ERROR_ARGUMENT;
     if (t->error_ != NPKSD_OK || t->stage_ <= NPKSDI_STAGE_SOLVE)
         return NPKSD_ERROR_STATE;

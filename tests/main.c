@@ -15,7 +15,8 @@
     X(suite_diagnosis)                                                                            \
     X(suite_edge)                                                                                 \
     X(suite_faults)                                                                               \
-    X(suite_blob)
+    X(suite_blob)                                                                                 \
+    X(suite_paths)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)

@@ -325,9 +325,53 @@ static int write_blobs(const char *file)
 }
 #endif
 
+/* The random streams: words, uniform and normal numbers, and 20000 normal ones by their checksum. */
+static void run_streams(void)
+{
+    static const uint64_t keys[][2] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { UINT64_MAX, UINT64_C(1) << 40 } };
+    static npksd_real many[1000];
+    for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, keys[k][0], keys[k][1]);
+        for (int i = 0; i < 3; i++) {
+            write_name("stream", "word");
+            write_digits(rng.next_fn(rng.user_data), 16, 16);
+            device_write("\n");
+        }
+        for (int i = 0; i < 3; i++)
+            report_real("stream", "uniform", npksd_uniform(&rng));
+        for (int i = 0; i < 3; i++)
+            report_real("stream", "normal", npksd_normal(&rng));
+        uint32_t sum = 0;
+        for (int i = 0; i < 20; i++) {
+            for (int j = 0; j < 1000; j++)
+                many[j] = npksd_normal(&rng);
+            unsigned char bytes[sizeof many[0]];
+            for (int j = 0; j < 1000; j++) { /* little-endian, whatever the machine */
+                union {
+                    npksd_real value;
+#ifdef NPKSD_FLOAT
+                    uint32_t bits;
+#else
+                    uint64_t bits;
+#endif
+                } pun;
+                pun.value = many[j];
+                for (size_t b = 0; b < sizeof bytes; b++)
+                    bytes[b] = (unsigned char)(pun.bits >> (8 * b));
+                sum = sum * 31 + checksum(bytes, sizeof bytes);
+            }
+        }
+        write_name("stream", "checksum");
+        write_digits(sum, 16, 8);
+        device_write("\n");
+    }
+}
+
 static int run_all(void)
 {
     npksd_options options = small_options();
+    run_streams();
     run_test("auto", &options, chain, M);
     options.summary = NPKSD_SUMMARY_ALL;
     options.estimator = NPKSD_ESTIMATOR_GAUSS;

@@ -5,7 +5,7 @@ static npksd_real data[SMALL_N * SMALL_M];
 
 /* ======== a blob, and where its parts are ======== */
 
-enum { BLOB_N = 24, BLOB_M = 32 };
+enum { BLOB_N = 24, BLOB_M = 32, BLOB_SCALE_COUNT = 144 };
 
 typedef struct blob {
     unsigned char *bytes;
@@ -202,6 +202,48 @@ TEST hostile_numbers(size_t v)
     PASS();
 }
 
+/* The same everywhere in small blobs. */
+TEST hostile_everywhere(int resample)
+{
+    static const npksd_real values[] = { -1, 0, (npksd_real)1e30 };
+    npksd_options options = small_options();
+    blob b;
+    options.estimator = NPKSD_ESTIMATOR_RBF;
+    options.basis = 2;
+    options.fit_rows = 8;
+    options.pilot = 2;
+    options.resample = (size_t)resample;
+    options.diagnose = 1;
+    options.features = resample ? 3 : 0;
+    options.components = resample ? NPKSD_COMPONENT_STEIN : NPKSD_COMPONENT_ALL;
+    ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, 4, 2));
+    unsigned char *hostile = (unsigned char *)malloc(b.size);
+    for (size_t at = 24; at + 8 + sizeof values[0] <= b.size; at += 4)
+        for (size_t k = 0; k < 3; k++) {
+            int loaded;
+            memcpy(hostile, b.bytes, b.size);
+            put_real(hostile + at, values[k]);
+            sign_blob(hostile, b.size);
+            CHECK_CALL(harmless(hostile, b.size, &loaded));
+        }
+    for (size_t count = 0; count < 40; count++) { /* more scales than there may be */
+        int loaded;
+        memcpy(hostile, b.bytes, b.size);
+        put_word(hostile + BLOB_SCALE_COUNT, count, 8);
+        sign_blob(hostile, b.size);
+        CHECK_CALL(harmless(hostile, b.size, &loaded));
+    }
+    for (size_t size = 24; size < 72; size++) { /* a right head, and little behind it */
+        memcpy(hostile, b.bytes, size);
+        put_word(hostile + 16, size, 8);
+        sign_blob(hostile, size);
+        CHECK_CALL(refused(hostile, size));
+    }
+    free(hostile);
+    free(b.bytes);
+    PASS();
+}
+
 static size_t find_reals(const blob *b, npksd_real value, size_t count)
 {
     unsigned char wanted[sizeof value];
@@ -316,6 +358,8 @@ SUITE(suite_blob)
         greatest_set_test_suffix(variant_name(v));
         RUN_TEST1(hostile_numbers, v);
     }
+    RUN_TEST1(hostile_everywhere, 0);
+    RUN_TEST1(hostile_everywhere, 1);
     RUN_TEST(hostile_weights);
     RUN_TEST(hostile_shape);
     RUN_TEST(shape_of_testers);

@@ -1,5 +1,6 @@
 /* Numbers at the edge: what comes of them, as a table. Never NaN, never infinity, never a crash. */
 #include "support.h"
+#include <time.h>
 
 #ifdef NPKSD_FLOAT
 #define LARGEST ((npksd_real)3.4028234e38f)
@@ -21,6 +22,8 @@ typedef enum edge_kind {
     ORDINARY,   /* normal */
     ALL_LARGE,  /* 1e300 times that (float: 1e37) */
     ALL_SMALL,  /* 1e-300 times that */
+    ROOT_SMALL, /* 1e-155 times that (float: 1e-20): its square is subnormal */
+    ROOT_LARGE, /* 1e155 times that (float: 1e20): its square is too large */
     MIXED,      /* 1e300 in one column, 1e-300 in the next */
     SUBNORMALS, /* 1e-310 times that: a digit or two are left */
     ONE_BIT,    /* the least positive number, or 0 */
@@ -52,6 +55,8 @@ static npksd_real edge_number(edge_kind kind, size_t column, npksd_rng *rng)
     case ORDINARY: return x;
     case ALL_LARGE: return x * LARGE;
     case ALL_SMALL: return x * SMALL;
+    case ROOT_SMALL: return x * (sizeof x == 4 ? (npksd_real)1e-20 : (npksd_real)1e-155);
+    case ROOT_LARGE: return x * (sizeof x == 4 ? (npksd_real)1e20 : (npksd_real)1e155);
     case MIXED: return x * (column % 3 == 0 ? LARGE : column % 3 == 1 ? SMALL : 1);
     case SUBNORMALS: return x * SUBNORMAL;
     case ONE_BIT: return x > 0 ? LEAST : 0;
@@ -103,6 +108,8 @@ static const edge_case edge_cases[] = {
     { "ordinary", ORDINARY, ORDINARY, 20, 3, NPKSD_OK, NPKSD_OK },
     { "rows of 1e300", ALL_LARGE, ALL_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "rows of 1e-300", ALL_SMALL, ALL_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
+    { "rows of 1e-155", ROOT_SMALL, ROOT_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
+    { "rows of 1e155", ROOT_LARGE, ROOT_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "both in one row", MIXED, MIXED, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
     { "subnormals", SUBNORMALS, SUBNORMALS, 20, 3, NPKSD_OK, NPKSD_OK },
     { "least number or 0", ONE_BIT, ONE_BIT, 20, 3, NPKSD_OK, NPKSD_OK },
@@ -378,6 +385,62 @@ TEST too_wide_for_memory(void)
     PASS();
 }
 
+/* ======== an order of null values that is hard to sort ======== */
+
+enum { HARD_COUNT = 60000 };
+
+/* 0 3 2 5 4 7 ... 1: of each part that is left the first and the last are the two least, so that the
+   median of three splits off two numbers, and what is left looks the same. */
+static void hard_order(npksd_real *values)
+{
+    for (size_t k = 0; k < HARD_COUNT; k += 2) {
+        values[k] = (npksd_real)k;
+        values[k + 1] = (npksd_real)(k + 2 < HARD_COUNT ? k + 3 : 1);
+    }
+}
+
+static double seconds_to_check(npksd_tester *tester, npksd_real *values, npksd_result *result)
+{
+    npksd_real row = 0;
+    if (npksd_tester_merge(tester, 0, HARD_COUNT, values) != NPKSD_OK)
+        return 1e9;
+    clock_t start = clock();
+    for (int k = 0; k < 3; k++)
+        if (npksd_tester_check(tester, &row, result, NULL) != NPKSD_OK)
+            return 1e9;
+    return (double)(clock() - start) / CLOCKS_PER_SEC;
+}
+
+/* Blobs and merged values choose the order: it must not choose the time. */
+TEST no_order_is_slow(void)
+{
+    npksd_options options = small_options();
+    npksd_real *values = (npksd_real *)malloc(HARD_COUNT * sizeof *values);
+    npksd_tester *tester = NULL;
+    npksd_result easy, hard;
+    edge_kind kind = ORDINARY;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 7300);
+    options.replicates = HARD_COUNT;
+    ASSERT(values);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, edge_sample, &kind, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    hard_order(values);
+    double hard_time = seconds_to_check(tester, values, &hard);
+    for (size_t k = HARD_COUNT - 1; k > 0; k--) {
+        size_t other = (size_t)(npksd_uniform(&rng) * (npksd_real)k);
+        npksd_real kept = values[k];
+        values[k] = values[other];
+        values[other] = kept;
+    }
+    double easy_time = seconds_to_check(tester, values, &easy);
+    npksd_tester_destroy(tester);
+    free(values);
+    ASSERT(same_result(&easy, &hard));
+    ASSERTm("an order that takes 40 times as long", hard_time < 40 * easy_time + 0.2);
+    PASS();
+}
+
 SUITE(suite_edge)
 {
     for (size_t i = 0; i < EDGE_CASES; i++) {
@@ -388,4 +451,5 @@ SUITE(suite_edge)
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NONE);
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NEIGHBOURS);
     RUN_TEST(too_wide_for_memory);
+    RUN_TEST(no_order_is_slow);
 }

@@ -6,13 +6,23 @@ enum { ROWS = 1000, COLUMNS = 3 };
 
 typedef enum row_kind {
     CONTINUOUS, BITS, THREE_LEVELS, DICE, SORTED, POWERS, CLUSTERS, ONE_DIFFERS, TWO_VALUES_BLOCKED,
-    PERIODIC, KIND_COUNT
+    PERIODIC, HALVES, KIND_COUNT
 } row_kind;
 
 static const char *const kind_names[KIND_COUNT] = {
     "continuous", "bits", "three_levels", "dice", "sorted", "powers", "clusters", "one_differs",
-    "two_values_blocked", "periodic"
+    "two_values_blocked", "periodic", "halves"
 };
+
+/* k^2 rows in two clusters of (k^2 + k) / 2 and (k^2 - k) / 2: as many pairs within as between, so that
+   the two middle distances are far apart. */
+static npksd_real larger_half(size_t count)
+{
+    size_t root = 0;
+    while ((root + 1) * (root + 1) <= count)
+        root++;
+    return (npksd_real)(count + root) / 2;
+}
 
 static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, uint64_t stream)
 {
@@ -31,6 +41,7 @@ static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, u
         case ONE_DIFFERS: rows[i] = i / m == count / 2 ? 1 : 0; break;
         case TWO_VALUES_BLOCKED: rows[i] = i / m < count / 2; break;
         case PERIODIC: rows[i] = (npksd_real)(i / m % 7); break;
+        case HALVES: rows[i] = (row < larger_half(count) ? 0 : 1000) + npksd_normal(&rng); break;
         case KIND_COUNT: break;
         }
     }
@@ -38,7 +49,7 @@ static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, u
 
 TEST median_of(const row_kind *kind)
 {
-    static const size_t counts[] = { 2, 3, 5, 16, 17, 33, 64, 65, 100, 190, 400, ROWS };
+    static const size_t counts[] = { 2, 3, 5, 16, 17, 33, 64, 65, 100, 144, 190, 400, 900, ROWS };
     static npksd_real rows[ROWS * COLUMNS];
     size_t largest = test_quick ? 190 : ROWS;
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= largest; c++) {

@@ -1,0 +1,170 @@
+/*
+ * Blobs from strangers. The first byte of the input says what the rest is:
+ *     even   the blob itself
+ *     odd    edits (place, kind, value) of a blob that the library made; the second byte says which one
+ * and bit 1 of it whether the harness makes length and checksum right, as a stranger with ill will would.
+ */
+#include "fuzz.h"
+
+enum { N = 20, M = 3, BLOBS = 10, BLOB_MOST = 1 << 15 };
+
+static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_normal(rng);
+    return 0;
+}
+
+static npksd_options model_options(size_t which)
+{
+    npksd_options o = npksd_default_options();
+    o.fit_rows = 30;
+    o.replicates = 19;
+    o.pilot = 3;
+    switch (which) {
+    case 1: o.estimator = NPKSD_ESTIMATOR_GAUSS, o.summary = NPKSD_SUMMARY_ALL; break;
+    case 2: o.estimator = NPKSD_ESTIMATOR_POLY, o.summary = NPKSD_SUMMARY_MEAN_VAR; break;
+    case 3: o.estimator = NPKSD_ESTIMATOR_SPLINE, o.summary = NPKSD_SUMMARY_NEIGHBOURS; break;
+    case 4: o.estimator = NPKSD_ESTIMATOR_RBF, o.basis = 5; break;
+    case 5: o.estimator = NPKSD_ESTIMATOR_RBF, o.summary = NPKSD_SUMMARY_ALL, o.basis = 5; break;
+    case 6: o.features = 5, o.diagnose = 1; break;
+    case 7: o.kernel = NPKSD_KERNEL_IMQ, o.resample = 2, o.diagnose = 1; break;
+    case 8: o.standardize = 0, o.form = NPKSD_FORM_SCALAR, o.resample = 1; break;
+    case 9: o.resample = 2, o.resample_redraw = 1, o.smooth = (npksd_real)0.5; break;
+    default: break;
+    }
+    return o;
+}
+
+static size_t make_model(size_t which, unsigned char *bytes)
+{
+    npksd_options options = model_options(which);
+    npksd_tester *tester = NULL;
+    size_t size = 0;
+    LAW(npksd_tester_create(&tester, N, M, sample, NULL, &options) == NPKSD_OK);
+    LAW(npksd_tester_step(tester, SIZE_MAX) == NPKSD_OK);
+    LAW(npksd_tester_save(tester, bytes, BLOB_MOST, &size) == NPKSD_OK);
+    npksd_tester_destroy(tester);
+    return size;
+}
+
+static void put_word(unsigned char *at, uint64_t word, size_t bytes)
+{
+    for (size_t k = 0; k < bytes; k++)
+        at[k] = (unsigned char)(word >> (8 * k));
+}
+
+/* Length and checksum as the library would write them. */
+static void sign(unsigned char *bytes, size_t size)
+{
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    if (size < 64)
+        return;
+    put_word(bytes + 16, size, 8);
+    for (size_t k = 0; k < size - 8; k++)
+        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
+    put_word(bytes + size - 8, sum, 8);
+}
+
+/* 3 bytes of place and kind, then what the kind needs. */
+static void edit(unsigned char *bytes, size_t size, fuzz_input *in)
+{
+    while (in->at < in->size) {
+        size_t at = (size_t)take_word(in, 2) % (size - 8);
+        unsigned kind = take_byte(in);
+        if (kind % 2) /* the sizes and options are few bytes among many */
+            at = 8 + at % 200;
+        if (kind & 2)
+            at &= ~(size_t)3;
+        npksd_real value = 0;
+        if (kind & 4) {
+            value = take_real(in);
+            if (at + sizeof value <= size - 8)
+                memcpy(bytes + at, &value, sizeof value);
+        } else if (kind & 8) {
+            uint64_t word = take_word(in, 8);
+            if (at + 8 <= size - 8)
+                put_word(bytes + at, word, 8);
+        } else {
+            bytes[at] = (unsigned char)take_byte(in);
+        }
+    }
+}
+
+static void use(npksd_tester *tester, fuzz_heap *heap)
+{
+    enum { ROWS = 64, COLUMNS = 8 };
+    static npksd_real rows[ROWS * COLUMNS], scores[ROWS * COLUMNS], influence[ROWS];
+    static npksd_real coordinates[3][COLUMNS];
+    npksd_diagnosis diagnosis;
+    npksd_result result;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 1, 0);
+    size_t n = 0, m = 0, size = 0, count = 0;
+    npksd_tester_shape(tester, &n, &m);
+    if (n > ROWS || m > COLUMNS)
+        return; /* nobody has that many rows here: a caller must look at the shape */
+    sample(rows, n, m, &rng, NULL);
+    int wide = npksd_tester_width(tester) > 1;
+    diagnosis.coordinate_statistic = wide ? coordinates[0] : NULL;
+    diagnosis.coordinate_p = wide ? coordinates[1] : NULL;
+    diagnosis.coordinate_p_adjusted = wide ? coordinates[2] : NULL;
+    diagnosis.row_influence = influence;
+    for (int large = 0; large < 2; large++) {
+        npksd_status status = npksd_tester_check(tester, rows, &result, &diagnosis);
+        LAW(status == NPKSD_OK);
+        law_result(&result);
+        LAW(is_number(influence, n));
+        LAW(npksd_tester_scores(tester, rows, n, scores) == NPKSD_OK);
+        LAW(is_number(scores, n * m));
+        for (size_t i = 0; i < n * m; i++)
+            rows[i] *= (npksd_real)1e30;
+    }
+    LAW(npksd_tester_null(tester, NULL, 0, &count) == NPKSD_OK && count > 0);
+    LAW(npksd_tester_step(tester, 1) == NPKSD_OK);
+    LAW(npksd_tester_prepare(tester) == NPKSD_OK);
+    LAW(npksd_tester_merge(tester, 0, 1, rows) == NPKSD_ERROR_STATE);
+    LAW(npksd_tester_save(tester, NULL, 0, &size) == NPKSD_OK);
+    unsigned char *again = (unsigned char *)malloc(size);
+    LAW(npksd_tester_save(tester, again, size, &size) == NPKSD_OK);
+    npksd_allocator allocator = fuzz_allocator(heap);
+    npksd_tester *second = NULL;
+    npksd_status status = npksd_tester_load(&second, again, size, &allocator);
+    LAW(status == NPKSD_OK); /* what it writes it reads */
+    npksd_tester_destroy(second);
+    free(again);
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
+{
+    static unsigned char models[BLOBS][BLOB_MOST];
+    static size_t sizes[BLOBS];
+    fuzz_input in = { input, input_size, 0 };
+    fuzz_heap heap;
+    unsigned how = take_byte(&in), which = take_byte(&in) % BLOBS;
+    memset(&heap, 0, sizeof heap);
+    if (sizes[which] == 0)
+        sizes[which] = make_model(which, models[which]);
+    size_t size = how % 2 ? sizes[which] : in.size - in.at;
+    unsigned char *bytes = (unsigned char *)malloc(size > 0 ? size : 1);
+    if (how % 2) {
+        memcpy(bytes, models[which], size);
+        edit(bytes, size, &in);
+    } else if (size > 0) {
+        memcpy(bytes, input + in.at, size);
+    }
+    if (how & 2)
+        sign(bytes, size);
+    npksd_allocator allocator = fuzz_allocator(&heap);
+    npksd_tester *tester = (npksd_tester *)bytes;
+    npksd_status status = npksd_tester_load(&tester, bytes, size, &allocator);
+    LAW(status == NPKSD_OK || status == NPKSD_ERROR_FORMAT || status == NPKSD_ERROR_MEMORY);
+    LAW((status == NPKSD_OK) == (tester != NULL));
+    if (tester != NULL)
+        use(tester, &heap);
+    npksd_tester_destroy(tester);
+    free(bytes);
+    LAW(heap.live == 0);
+    return 0;
+}

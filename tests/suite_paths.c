@@ -1,0 +1,579 @@
+/* Ways through the library that no other suite takes: rare arguments, workers, early and late errors. */
+#include "support.h"
+
+static npksd_real data[SMALL_N * SMALL_M];
+
+static const npksd_status argument = NPKSD_ERROR_ARGUMENT, state = NPKSD_ERROR_STATE;
+
+static npksd_tester *make(const npksd_options *options)
+{
+    npksd_tester *tester = NULL;
+    if (npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, options) != NPKSD_OK)
+        return NULL;
+    return tester;
+}
+
+static npksd_options quick_options(void)
+{
+    npksd_options options = small_options();
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.fit_rows = 40;
+    options.pilot = 3;
+    return options;
+}
+
+/* ======== options ======== */
+
+static int names(const npksd_options *options, size_t n, size_t m, const char *word)
+{
+    const char *problem = npksd_options_problem(options, n, m);
+    return problem && strstr(problem, word) != NULL;
+}
+
+TEST rare_options(void)
+{
+    npksd_options options = small_options();
+    ASSERT(names(NULL, 1, 1, "options"));
+    options.fit_rows = ((size_t)1 << 30) + 1;
+    ASSERT(names(&options, 1, 1, "fit_rows"));
+    options = small_options();
+    options.pilot = ((size_t)1 << 30) + 1;
+    ASSERT(names(&options, 1, 1, "pilot"));
+    options = small_options();
+    options.resample = ((size_t)1 << 24) + 1;
+    ASSERT(names(&options, 1, 1, "resample"));
+    options = small_options();
+    options.rng.user_data = data;
+    ASSERT(names(&options, 1, 1, "rng"));
+    options = small_options();
+    options.degree = 4; /* too much for the spline that AUTO tries */
+    ASSERT(names(&options, 1, 1, "degree"));
+    options = small_options();
+    options.basis = 3;
+    ASSERT(names(&options, 1, 1, "basis"));
+    options.estimator = NPKSD_ESTIMATOR_RBF;
+    ASSERTm("three bumps are fine", !npksd_options_problem(&options, SMALL_N, SMALL_M));
+    options = small_options();
+    options.ridge = (npksd_real)2e6;
+    ASSERT(names(&options, 1, 1, "ridge"));
+    options = small_options();
+    options.bandwidth = sizeof(npksd_real) == 4 ? (npksd_real)1e-20 : (npksd_real)1e-200;
+    ASSERT(names(&options, 1, 1, "bandwidth"));
+    options = small_options();
+    options.summary = NPKSD_SUMMARY_CALLBACK;
+    options.summary_fn = sum_of_others;
+    options.summary_dim = 70000;
+    ASSERT(names(&options, 1, 2, "summary_dim"));
+    ASSERTm("not asked for", !npksd_options_problem(&options, 1, 1));
+    options.summary_dim = SIZE_MAX;
+    options.estimator = NPKSD_ESTIMATOR_POLY;
+    ASSERT(names(&options, 1, 2, "features"));
+    PASS();
+}
+
+TEST options_for_samples(void)
+{
+    npksd_options options = small_options();
+    ASSERT(strstr(npksd_samples_problem(&options, 20, 39, 3), "rows"));
+    ASSERT(strstr(npksd_samples_problem(&options, 20, SIZE_MAX / 64, 3), "rows"));
+    options.block = 3;
+    ASSERT(strstr(npksd_samples_problem(&options, 20, 60, 3), "block"));
+    options.block = 20;
+    ASSERT(npksd_samples_problem(&options, 20, 59, 3) == NULL);
+    options.block = 18;
+    ASSERT(strstr(npksd_samples_problem(&options, 18, 35 + 18 - 18, 3), "rows"));
+    options.block = 16;
+    ASSERT(npksd_samples_problem(&options, 16, 47, 1) == NULL);
+    ASSERT_EQ(SIZE_MAX, npksd_samples_minimum(SIZE_MAX));
+    ASSERT_EQ(16u, npksd_samples_minimum(1));
+    PASS();
+}
+
+TEST default_options_by_null(void)
+{
+    npksd_result result;
+    npksd_self_check_result check;
+    npksd_real synthetic[40];
+    draw_rows(synthetic, 40, 1, test_seed + 9500);
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, 5, 1, chain_sample, NULL, NULL, &result));
+    ASSERT_EQ_FMT((size_t)499, result.replicates, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_test_samples(data, 5, synthetic, 40, 1, NULL, &result));
+    ASSERT_EQ_FMT((size_t)499, result.replicates, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(2, 1, chain_sample, NULL, NULL, 1, &check));
+    ASSERT_EQ_FMT((size_t)1, check.runs, "%zu");
+    PASS();
+}
+
+/* Scales that are more than six halvings apart are not made by squaring. */
+TEST scales_far_apart(void)
+{
+    static const npksd_real far[] = { 1, (npksd_real)0.0078125 };
+    npksd_options options = quick_options();
+    npksd_result result;
+    options.scales = far;
+    options.scale_count = 2;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    PASS();
+}
+
+/* Waves of rows that are many bandwidths away: angles are clamped. */
+TEST waves_out_of_range(void)
+{
+    npksd_options options = quick_options();
+    npksd_result result;
+    options.features = 5;
+    options.standardize = 0;
+    options.bandwidth = sizeof(npksd_real) == 4 ? (npksd_real)1e-12 : (npksd_real)1e-100;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    ASSERT(finite_bits(&result.statistic, 1));
+    PASS();
+}
+
+/* One product of scores serves neighbours that were drawn; those that were not part them. */
+TEST neighbours_not_drawn(void)
+{
+    enum { WIDE = 7 };
+    npksd_real rows[SMALL_N * WIDE], scores[SMALL_N * WIDE], alone[WIDE];
+    npksd_options options = quick_options();
+    npksd_tester *tester = NULL;
+    options.summary = NPKSD_SUMMARY_ALL;
+    options.resample = 3;
+    draw_rows(rows, SMALL_N, WIDE, test_seed + 9501);
+    for (options.seed = 0; options.seed < 8; options.seed++) {
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_tester_create(&tester, SMALL_N, WIDE, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, SMALL_N, scores));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 1, alone));
+        for (size_t i = 0; i < WIDE; i++)
+            ASSERT_IN_RANGE(scores[i], alone[i], 1e-4);
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* AUTO chooses for each coordinate: two modes here want bumps or splines, the others a line. */
+static int mixed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++) {
+        npksd_real x = npksd_normal(rng);
+        rows[i] = i % m == 2 ? (x < 0 ? -3 : 3) + npksd_normal(rng) / 2 : x;
+    }
+    return 0;
+}
+
+TEST neighbours_of_other_families(void)
+{
+    enum { WIDE = 5 };
+    npksd_real rows[SMALL_N * WIDE], scores[SMALL_N * WIDE];
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_rng_state rng_state;
+    npksd_rng rng = npksd_rng_seeded(&rng_state, test_seed, 9504);
+    options.summary = NPKSD_SUMMARY_ALL;
+    options.fit_rows = 1200;
+    mixed_sample(rows, SMALL_N, WIDE, &rng, NULL);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, WIDE, mixed_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, SMALL_N, scores));
+    npksd_tester_destroy(tester);
+    ASSERT(finite_bits(scores, SMALL_N * WIDE));
+    for (size_t r = 0; r < SMALL_N; r++) { /* true scores: -x, and 4 (+-3 - x) */
+        npksd_real x = rows[r * WIDE], y = rows[r * WIDE + 2];
+        ASSERT_IN_RANGE(-x, scores[r * WIDE], 0.7);
+        if (y > 4 || (y < -2 && y > -2.5))
+            ASSERTm("away from zero between the modes, towards them outside", scores[r * WIDE + 2] < 0);
+    }
+    PASS();
+}
+
+/* ======== equations that cannot be solved ======== */
+
+static int same_set(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)rng, (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = (npksd_real)((i * 37) % 11);
+    return 0;
+}
+
+TEST too_few_rows_for_the_ridge(void)
+{
+    npksd_options options = quick_options();
+    npksd_result result;
+    options.fit_rows = 2; /* of rank two, three features, and nothing to make up for it */
+    options.ridge = sizeof(npksd_real) == 4 ? (npksd_real)1e-30 : (npksd_real)1e-200;
+    memset(&result, UNTOUCHED, sizeof result);
+    ASSERT_STATUS(NPKSD_ERROR_NUMERIC,
+                  npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    options.estimator = NPKSD_ESTIMATOR_AUTO;
+    ASSERT_STATUS(NPKSD_ERROR_NUMERIC,
+                  npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.summary = NPKSD_SUMMARY_ALL;
+    options.fit_rows = 3; /* of two data sets */
+    ASSERT_STATUSm("the rng is to blame", NPKSD_ERROR_GENERATOR,
+                   npksd_test(data, 2, SMALL_M, same_set, NULL, &options, &result));
+    ASSERT(untouched(&result, sizeof result));
+    options.summary = NPKSD_SUMMARY_MEAN;
+    options.fit_rows = 2;
+    options.ridge = sizeof(npksd_real) == 4 ? (npksd_real)2e-7 : (npksd_real)3e-16;
+    ASSERT_STATUSm("ten times that will do", NPKSD_OK,
+                   npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    PASS();
+}
+
+/* Fewer than 16 data sets: judged at the end. */
+TEST ignored_rng_with_few_data_sets(void)
+{
+    static const npksd_real one = 1;
+    npksd_options options = quick_options();
+    npksd_result result;
+    options.fit_rows = 2;
+    options.replicates = 1;
+    options.alpha = (npksd_real)0.6;
+    options.pilot = 0;
+    options.components = NPKSD_COMPONENT_STEIN;
+    options.statistic = NPKSD_STATISTIC_V;
+    options.scales = &one;
+    options.scale_count = 1;
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR,
+                  npksd_test(data, SMALL_N, SMALL_M, same_set, NULL, &options, &result));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+    ASSERT(result.p_value == (npksd_real)0.5 || result.p_value == 1);
+    PASS();
+}
+
+/* ======== the tester's own functions ======== */
+
+TEST arguments_of_a_tester(void)
+{
+    npksd_options options = quick_options();
+    npksd_tester *tester = make(&options);
+    npksd_real out[SMALL_REPLICATES], scores[3 * SMALL_N * SMALL_M], rows[3 * SMALL_N * SMALL_M];
+    size_t done = 5, total = 5, size = 0;
+    ASSERT(tester);
+    npksd_tester_progress(NULL, &done, &total);
+    ASSERT_EQ(0u, done + total);
+    ASSERT_STATUS(state, npksd_tester_null(tester, out, 1, NULL));
+    ASSERT_STATUS(state, npksd_tester_save(tester, NULL, 0, &size));
+    ASSERT_STATUS(argument, npksd_tester_save(tester, NULL, 0, NULL));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(argument, npksd_tester_null(tester, NULL, 1, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, NULL, 0, &size));
+    ASSERT_EQ_FMT((size_t)SMALL_REPLICATES, size, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, NULL, 0, NULL));
+    ASSERT_STATUS(argument, npksd_tester_scores(tester, data, SIZE_MAX / 8, scores));
+    npksd_tester_destroy(tester);
+
+    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options.score_fn = chain_score;
+    tester = make(&options);
+    ASSERT(tester);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    draw_rows(rows, 3 * SMALL_N, SMALL_M, test_seed + 9502);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, NULL, 0, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 3 * SMALL_N, scores));
+    ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1)); /* a replicate is half done */
+    npksd_real again[SMALL_N * SMALL_M];
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, SMALL_N, again));
+    ASSERT_MEM_EQ(scores, again, sizeof again);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST after_an_error(void)
+{
+    npksd_options options = quick_options();
+    npksd_tester *tester = NULL;
+    npksd_worker worker;
+    npksd_real out[SMALL_N * SMALL_M];
+    test_source source;
+    size_t size = 0;
+    memset(&worker, 0, sizeof worker);
+    memset(&source, 0, sizeof source);
+    source.bad_call = 8;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, &source,
+                                                &options));
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_step(tester, SIZE_MAX));
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_prepare(tester));
+    ASSERT_STATUS(state, npksd_tester_null(tester, out, 1, NULL));
+    ASSERT_STATUS(state, npksd_tester_scores(tester, data, 1, out));
+    ASSERT_STATUS(state, npksd_tester_save(tester, NULL, 0, &size));
+    ASSERT_STATUS(state, npksd_tester_replicates(tester, &worker, 0, 1, out));
+    ASSERT_STATUS(state, npksd_tester_merge(tester, 0, 1, data));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== workers ======== */
+
+TEST arguments_of_workers(void)
+{
+    npksd_options options = quick_options();
+    npksd_tester *tester = make(&options);
+    npksd_worker worker;
+    npksd_real out[SMALL_REPLICATES];
+    memset(&worker, 0, sizeof worker);
+    ASSERT(tester);
+    ASSERT_STATUS(argument, npksd_tester_prepare(NULL));
+    ASSERT_EQ(0u, npksd_tester_scratch_size(NULL) + npksd_tester_width(NULL));
+    ASSERT_STATUSm("too early", state, npksd_tester_replicates(tester, &worker, 0, 1, out));
+    ASSERT_STATUSm("too early", state, npksd_tester_merge(tester, 0, 1, data));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    const size_t b = SMALL_REPLICATES;
+    ASSERT_STATUS(argument, npksd_tester_replicates(NULL, &worker, 0, 1, out));
+    ASSERT_STATUS(argument, npksd_tester_replicates(tester, NULL, 0, 1, out));
+    ASSERT_STATUS(argument, npksd_tester_replicates(tester, &worker, 0, 1, NULL));
+    ASSERT_STATUS(argument, npksd_tester_replicates(tester, &worker, b + 1, 0, out));
+    ASSERT_STATUS(argument, npksd_tester_replicates(tester, &worker, 1, b, out));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, b, 0, NULL));
+    ASSERT_STATUS(argument, npksd_tester_merge(NULL, 0, 1, data));
+    ASSERT_STATUS(argument, npksd_tester_merge(tester, 0, 1, NULL));
+    ASSERT_STATUS(argument, npksd_tester_merge(tester, b + 1, 0, data));
+    ASSERT_STATUS(argument, npksd_tester_merge(tester, 1, b, data));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, 0, NULL));
+    out[0] = not_a_number();
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_merge(tester, 0, 1, out));
+    char small_scratch[8];
+    worker.scratch = small_scratch;
+    worker.scratch_bytes = sizeof small_scratch;
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_replicates(tester, &worker, 0, 1, out));
+    worker.scratch = NULL;
+    ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1));
+    ASSERT_STATUSm("its scratch is in use", state,
+                   npksd_tester_replicates(tester, &worker, 0, 1, out));
+    /* all replicates arrive while one is half done: step finishes what it began */
+    for (size_t r = 0; r < b; r++)
+        out[r] = (npksd_real)r;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, b, out));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* A worker with an rng and a source of its own. */
+TEST worker_of_its_own(void)
+{
+    npksd_options options = quick_options();
+    npksd_tester *tester = make(&options);
+    npksd_worker worker;
+    npksd_rng_state rng_state;
+    npksd_real first[3], second[3], other[3];
+    test_source source;
+    memset(&worker, 0, sizeof worker);
+    memset(&source, 0, sizeof source);
+    ASSERT(tester);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, first));
+    worker.rng = npksd_rng_seeded(&rng_state, options.seed, 0);
+    worker.user_data = &source;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, second));
+    ASSERT_MEM_EQ(first, second, sizeof first);
+    ASSERT_EQ_FMT((size_t)3, source.calls, "%zu");
+    worker.rng = npksd_rng_seeded(&rng_state, options.seed + 1, 0);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, other));
+    ASSERT(memcmp(first, other, sizeof first) != 0);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+static uint64_t counter_word(void *user_data)
+{
+    uint64_t *word = (uint64_t *)user_data;
+    *word = *word * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return *word ^ *word >> 29;
+}
+
+TEST rng_without_streams_and_workers(void)
+{
+    npksd_options options = quick_options();
+    uint64_t word = 1;
+    options.rng.next_fn = counter_word;
+    options.rng.user_data = &word;
+    npksd_tester *tester = make(&options);
+    npksd_worker worker;
+    npksd_real out;
+    memset(&worker, 0, sizeof worker);
+    ASSERT(tester);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    ASSERT_STATUS(argument, npksd_tester_replicates(tester, &worker, 0, 1, &out));
+    worker.rng = options.rng;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 1, &out));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST bootstrap_has_no_replicates(void)
+{
+    npksd_options options = quick_options();
+    npksd_worker worker;
+    npksd_real out[SMALL_REPLICATES];
+    npksd_result result;
+    memset(&worker, 0, sizeof worker);
+    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options.score_fn = chain_score;
+    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    options.components = NPKSD_COMPONENT_STEIN;
+    npksd_tester *tester = make(&options);
+    ASSERT(tester);
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(state, npksd_tester_replicates(tester, &worker, 0, 1, out));
+    ASSERT_STATUS(state, npksd_tester_merge(tester, 0, 1, data));
+    ASSERT_STATUSm("none before a check", state, npksd_tester_null(tester, out, 1, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== tier 1 and primitives ======== */
+
+TEST arguments_of_samples(void)
+{
+    npksd_options options = quick_options();
+    npksd_real synthetic[3 * SMALL_N * SMALL_M], adjusted[SMALL_M], influence[SMALL_N];
+    npksd_result result;
+    npksd_diagnosis diagnosis;
+    const size_t rows = 3 * SMALL_N;
+    draw_rows(synthetic, rows, SMALL_M, test_seed + 9503);
+    memset(&diagnosis, 0, sizeof diagnosis);
+#define SAMPLES(a, b, r) npksd_test_samples(a, SMALL_N, b, rows, SMALL_M, &options, r)
+    ASSERT_STATUS(argument, SAMPLES(NULL, synthetic, &result));
+    ASSERT_STATUS(argument, SAMPLES(data, NULL, &result));
+    ASSERT_STATUS(argument, SAMPLES(data, synthetic, NULL));
+    npksd_real kept = data[1];
+    data[1] = not_a_number();
+    npksd_status observed = SAMPLES(data, synthetic, &result);
+    data[1] = kept;
+    synthetic[7] = plus_infinity();
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, observed);
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, SAMPLES(data, synthetic, &result));
+    synthetic[7] = 0;
+#undef SAMPLES
+    diagnosis.row_influence = influence; /* nothing but that */
+    ASSERT_STATUS(NPKSD_OK, npksd_test_samples_diagnose(data, SMALL_N, synthetic, rows, SMALL_M,
+                                                        &options, &result, &diagnosis, NULL));
+    ASSERT(finite_bits(influence, SMALL_N));
+    diagnosis.row_influence = NULL;
+    diagnosis.coordinate_p_adjusted = adjusted;
+    ASSERT_STATUS(NPKSD_OK, npksd_test_samples_diagnose(data, SMALL_N, synthetic, rows, SMALL_M,
+                                                        &options, &result, &diagnosis, NULL));
+    for (size_t i = 0; i < SMALL_M; i++)
+        ASSERT(adjusted[i] > 0 && adjusted[i] <= 1);
+    PASS();
+}
+
+TEST arguments_of_trials(void)
+{
+    npksd_options options = quick_options(), bad = options;
+    npksd_self_check_result check;
+    npksd_power_result power;
+    bad.alpha = 2;
+#define CHECK(sample, options, runs, result)                                                      \
+    npksd_self_check(SMALL_N, SMALL_M, sample, NULL, options, runs, result)
+#define POWER(sample, other, runs, result)                                                        \
+    npksd_power(SMALL_N, SMALL_M, sample, NULL, other, NULL, &options, runs, result)
+    ASSERT_STATUS(argument, CHECK(NULL, &options, 2, &check));
+    ASSERT_STATUS(argument, CHECK(chain_sample, &options, 2, NULL));
+    ASSERT_STATUS(argument, CHECK(chain_sample, &options, 0, &check));
+    ASSERT_STATUS(argument, CHECK(chain_sample, &options, 1000001, &check));
+    ASSERT_STATUS(argument, CHECK(chain_sample, &bad, 2, &check));
+    ASSERT_STATUS(argument, POWER(NULL, chain_sample, 2, &power));
+    ASSERT_STATUS(argument, POWER(chain_sample, NULL, 2, &power));
+    ASSERT_STATUS(argument, POWER(chain_sample, chain_sample, 2, NULL));
+    ASSERT_STATUS(argument, POWER(chain_sample, chain_sample, 0, &power));
+#undef CHECK
+#undef POWER
+    PASS();
+}
+
+/* The data set that is tested is another than those it is compared with: told by the call's number. */
+typedef struct shifty {
+    size_t calls, period;
+} shifty;
+
+static int shifty_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    shifty *s = (shifty *)user_data;
+    chain_sample(rows, count, m, rng, NULL);
+    size_t call = s->calls++;
+    if (s->period > 0 && call >= 2 && (call - 2) % s->period == 0)
+        for (size_t i = 0; i < count * m; i++)
+            rows[i] += 20;
+    return 0;
+}
+
+TEST self_check_sees_it(void)
+{
+    npksd_options options = quick_options();
+    npksd_self_check_result check;
+    shifty s = { 0, 0 };
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, shifty_sample, &s, &options, 1, &check));
+    s.period = s.calls - 2;
+    s.calls = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, shifty_sample, &s, &options, 10, &check));
+    ASSERT_EQ_FMT((size_t)10, check.rejected, "%zu");
+    ASSERT(check.uniform_p < (npksd_real)0.01);
+    ASSERT(check.suspicious);
+    ASSERT(check.repeatable);
+    s.calls = 1; /* the second of the two draws that should be equal is shifted */
+    s.period = 1000;
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, shifty_sample, &s, &options, 2, &check));
+    ASSERT_FALSE(check.repeatable);
+    ASSERT(check.suspicious);
+    PASS();
+}
+
+TEST arguments_of_primitives(void)
+{
+    npksd_options options = npksd_default_options();
+    npksd_real scores[SMALL_N * SMALL_M], weights[SMALL_M] = { 1, -1, 1 }, out;
+    test_heap heap;
+    memset(&heap, 0, sizeof heap);
+    chain_score(data, SMALL_N, SMALL_M, scores, NULL);
+    options.bandwidth = 1;
+    options.statistic = NPKSD_STATISTIC_V;
+#define STATISTIC() npksd_statistic(data, scores, SMALL_N, SMALL_M, weights, &options, &out)
+    ASSERT_STATUS(argument, STATISTIC());
+    weights[1] = sizeof out == 4 ? (npksd_real)1e30 : (npksd_real)1e250;
+    ASSERT_STATUS(NPKSD_ERROR_NUMERIC, STATISTIC());
+    weights[1] = 1;
+    scores[5] = sizeof out == 4 ? (npksd_real)1e30 : (npksd_real)1e250;
+    ASSERT_STATUS(NPKSD_ERROR_NUMERIC, STATISTIC());
+    scores[5] = 1;
+    ASSERT_STATUS(NPKSD_OK, STATISTIC());
+#undef STATISTIC
+    options.allocator.alloc_fn = heap_allocator(&heap).alloc_fn;
+    ASSERT_STATUS(argument, npksd_median_distance(data, SMALL_N, SMALL_M, &options, &out));
+    ASSERT_STATUSm("its panels alone are too much", NPKSD_ERROR_MEMORY,
+                   npksd_median_distance(data, 1, SIZE_MAX / 16, NULL, &out));
+    PASS();
+}
+
+SUITE(suite_paths)
+{
+    draw_rows(data, SMALL_N, SMALL_M, test_seed + 9400);
+    RUN_TEST(rare_options);
+    RUN_TEST(options_for_samples);
+    RUN_TEST(default_options_by_null);
+    RUN_TEST(scales_far_apart);
+    RUN_TEST(waves_out_of_range);
+    RUN_TEST(neighbours_not_drawn);
+    RUN_TEST(neighbours_of_other_families);
+    RUN_TEST(too_few_rows_for_the_ridge);
+    RUN_TEST(ignored_rng_with_few_data_sets);
+    RUN_TEST(arguments_of_a_tester);
+    RUN_TEST(after_an_error);
+    RUN_TEST(arguments_of_workers);
+    RUN_TEST(worker_of_its_own);
+    RUN_TEST(rng_without_streams_and_workers);
+    RUN_TEST(bootstrap_has_no_replicates);
+    RUN_TEST(arguments_of_samples);
+    RUN_TEST(arguments_of_trials);
+    RUN_TEST(self_check_sees_it);
+    RUN_TEST(arguments_of_primitives);
+}

@@ -1,0 +1,176 @@
+# What makes npksd.h trustworthy beyond its suites; part of tests/Makefile.
+#
+#   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
+#   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of fuzz_api, fuzz_blob, fuzz_callbacks
+#   make fuzz-long              the same for an hour each, double and float
+#   make fuzz-afl               AFL++, FUZZ_SECONDS for each
+#   make check-msan             clang's memory sanitizer: numbers that were never written
+#   make check-static-analysis  cppcheck, clang-tidy and gcc -fanalyzer
+#   make uniform                p-values of true null hypotheses, a minute
+#   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
+#   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
+#   make pin                    write them anew: see tests/pinned.txt for what that means
+
+FUZZ_SECONDS ?= 60
+HARNESSES = api blob callbacks
+FUZZ_FLAGS =
+AFL_CC ?= afl-clang-fast
+AFL_FUZZ ?= afl-fuzz
+
+.PHONY: replay fuzz fuzz-float fuzz-long fuzz-afl
+
+# ======== fuzzing ========
+
+$(BUILD)/fuzz_%: fuzz_%.c fuzz.h $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) $(LDFLAGS) $< -o $@ -lm
+
+# Every input that ever mattered, and some that nobody thought of.
+REPLAY_RANDOM ?= 1000
+replay: $(HARNESSES:%=$(BUILD)/fuzz_%)
+	@set -e; for name in $(HARNESSES); do $(BUILD)/fuzz_$$name corpus/$$name/*; \
+		$(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) 1; done
+
+# No comparison tracing: it costs three times the speed, and checksums are made right by the harness.
+LIBFUZZER = -g -O2 -I.. -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined,float-divide-by-zero \
+	-fno-sanitize-recover=all -fno-sanitize-coverage=trace-cmp $(FUZZ_FLAGS)
+FUZZ_BUILD = build/fuzz
+
+# New inputs stay in $(FUZZ_BUILD); the corpus is only read.
+libfuzzer = set -e; mkdir -p $(FUZZ_BUILD); for name in $(HARNESSES); do \
+	mkdir -p $(FUZZ_BUILD)/corpus_$$name; \
+	$(CLANG) $(WARN) -Werror $(LIBFUZZER) fuzz_$$name.c -o $(FUZZ_BUILD)/$$name -lm; \
+	$(FUZZ_BUILD)/$$name -max_total_time=$(FUZZ_SECONDS) -len_control=0 -max_len=400 -timeout=60 \
+		-artifact_prefix=$(FUZZ_BUILD)/found_$$name. $(FUZZ_BUILD)/corpus_$$name corpus/$$name \
+		> $(FUZZ_BUILD)/$$name.log 2>&1 || { tail -n 60 $(FUZZ_BUILD)/$$name.log; exit 1; }; \
+	echo "fuzz_$$name: $$(grep '^Done' $(FUZZ_BUILD)/$$name.log)"; done
+
+fuzz:
+	@$(call with-probe,$(CLANG) -fsanitize=fuzzer -x c,$(libfuzzer))
+
+fuzz-float:
+	@$(MAKE) fuzz FUZZ_BUILD=build/fuzz-float FUZZ_FLAGS=-DNPKSD_FLOAT
+
+fuzz-long:
+	@$(MAKE) fuzz FUZZ_SECONDS=3600
+	@$(MAKE) fuzz-float FUZZ_SECONDS=3600
+
+# $(call with-probe,COMPILER FLAGS,COMMAND): COMMAND if a fuzz target can be built so
+with-probe = mkdir -p build; if echo "int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n); \
+	int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n) { return b[0] > n; }" | \
+	$(1) - -o build/probe >/dev/null 2>&1; then $(2); \
+	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; \
+	else echo "skipped: $@ needs $(1)"; fi
+
+AFL_ENVIRONMENT = AFL_SKIP_CPUFREQ=1 AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 AFL_NO_UI=1 AFL_NO_AFFINITY=1
+afl = set -e; mkdir -p build/afl; for name in $(HARNESSES); do rm -rf build/afl/out_$$name; \
+	$(AFL_CC) -O2 -I.. fuzz_$$name.c -o build/afl/$$name -lm > build/afl/$$name.log 2>&1 || \
+		{ cat build/afl/$$name.log; exit 1; }; \
+	env $(AFL_ENVIRONMENT) $(AFL_FUZZ) -V $(FUZZ_SECONDS) -t 20000 -i corpus/$$name \
+		-o build/afl/out_$$name -- build/afl/$$name > build/afl/$$name.log 2>&1 || \
+		{ tail -n 40 build/afl/$$name.log; exit 1; }; \
+	awk -F: -v name=fuzz_$$name '/execs_done|saved_crashes|saved_hangs/ { gsub(/ /, ""); value[$$1] = $$2 } \
+		END { print name ": " value["execs_done"] " executions, " value["saved_crashes"] " crashes, " \
+		value["saved_hangs"] " hangs"; exit value["saved_crashes"] + value["saved_hangs"] > 0 }' \
+		build/afl/out_$$name/default/fuzzer_stats; done
+
+fuzz-afl:
+	@$(call with,$(AFL_FUZZ),$(afl))
+
+# ======== static analysis ========
+
+.PHONY: check-static-analysis analyse-cppcheck analyse-tidy analyse-gcc
+
+CPPCHECK ?= cppcheck
+CLANG_TIDY ?= clang-tidy
+
+# variableScope: a number that one turn of a loop leaves to the next is declared before the loop.
+CPPCHECK_FLAGS = --std=c99 --language=c --enable=warning,style,performance,portability --quiet \
+	--error-exitcode=1 --suppress=variableScope --suppress=missingIncludeSystem -DNPKSD_IMPLEMENTATION \
+	-UNPKSD_NO_MALLOC -UNPKSD_USE_CBLAS -UNPKSD_GEMM -UNPKSD_STATIC -UNPKSD_NAMESPACE -I..
+
+# One job each, so that make -j2 uses two cores.
+check-static-analysis: analyse-cppcheck analyse-tidy analyse-gcc-double analyse-gcc-float
+	@echo "npksd.h $(VERSION): cppcheck, clang-tidy and gcc -fanalyzer have nothing to say"
+
+analyse-cppcheck:
+	@$(call with,$(CPPCHECK),set -ex; $(CPPCHECK) $(CPPCHECK_FLAGS) -UNPKSD_FLOAT impl.c; \
+		$(CPPCHECK) $(CPPCHECK_FLAGS) -DNPKSD_FLOAT impl.c)
+
+analyse-tidy:
+	@$(call with,$(CLANG_TIDY),set -ex; $(CLANG_TIDY) --quiet impl.c -- -std=c99 -I..; \
+		$(CLANG_TIDY) --quiet impl.c -- -std=c99 -I.. -DNPKSD_FLOAT)
+
+analyse-gcc-%: | $(BUILD)
+	@$(call with,$(GCC),set -ex; $(GCC) -std=c99 -fanalyzer -Werror -O1 -I.. $($*_FLAGS) -c impl.c \
+		-o $(BUILD)/analysed_$*.o)
+
+# ======== sanitizers beyond those of the Makefile ========
+
+.PHONY: check-msan
+
+# The suites that walk every path, with larger strides; all of them: make check-msan MSAN_SUITES=suite_
+MSAN_SUITES = suite_memory suite_diagnosis suite_edge suite_faults suite_blob
+check-msan:
+	@$(call with-clang-flag,-fsanitize=memory,set -e; for suite in $(MSAN_SUITES); do \
+		$(MAKE) run BUILD=build/msan COMPILER="$(CLANG)" ARGS="-s $$suite" \
+		EXTRA="-O1 -fsanitize=memory -fno-omit-frame-pointer" RUNNER="env NPKSD_TEST_QUICK=1"; done)
+
+with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
+	$(CLANG) $(1) -x c - -o build/probe >/dev/null 2>&1; then $(2); \
+	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(CLANG) $(1)"; exit 1; \
+	else echo "skipped: $@ needs $(CLANG) $(1)"; fi
+
+# ======== p-values of true null hypotheses ========
+
+.PHONY: uniform uniform-long
+
+UNIFORM_TESTS ?= 800
+
+$(BUILD)/uniform: uniform.c impl.c $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) uniform.c impl.c $(LDFLAGS) -o $@ -lm
+
+# two halves at the same time, the last lines of both
+uniform: $(BUILD)/uniform
+	@$(BUILD)/uniform $(UNIFORM_TESTS) 0 2 > $(BUILD)/uniform.0 & \
+		$(BUILD)/uniform $(UNIFORM_TESTS) 1 2 > $(BUILD)/uniform.1; wait
+	@grep -hv ' passed, ' $(BUILD)/uniform.0 $(BUILD)/uniform.1
+	@awk '/ passed, / { passed += $$1; failed += $$3; parts++ } END { \
+		if (parts != 2) failed++; \
+		printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' \
+		$(BUILD)/uniform.0 $(BUILD)/uniform.1
+
+uniform-long:
+	@$(MAKE) uniform UNIFORM_TESTS=20000
+
+# ======== known answers ========
+
+.PHONY: pin check-pinned
+
+AARCH64 ?= aarch64-linux-gnu-
+ARMHF ?= arm-linux-gnueabihf-
+QEMU_AARCH64 ?= qemu-aarch64
+QEMU_ARMHF ?= qemu-arm
+
+# $(call report,COMPILE,RUNNER,PRECISION): the report of platform_check, each line with its precision
+pinned_program = $(P)/pinned
+report = mkdir -p $(P); $(1) $($(3)_FLAGS) $(EXACT) -I.. platform_check.c -o $(pinned_program) -lm && \
+	$(2) $(pinned_program) > $(pinned_program).txt && sed 's/^/$(3) /' $(pinned_program).txt
+
+pin:
+	@{ grep '^#' pinned.txt; \
+		$(call report,$(CC) -std=c99 -O2,,double); $(call report,$(CC) -std=c99 -O2,,float); } > build/pinned.new
+	@mv build/pinned.new pinned.txt
+	@echo "pinned.txt is written: if a line changed, the version history in npksd.h must say so"
+
+# $(call pinned,COMPILE,RUNNER): both precisions, to the last bit
+pinned = echo "$(1) $(EXACT)"; mkdir -p $(P); grep -v '^\#' pinned.txt > $(P)/pinned_expected.txt; \
+	{ $(call report,$(1),$(2),double) && $(call report,$(1),$(2),float); } > $(P)/pinned_found.txt && \
+	awk -v tolerance=0 -f platform_compare.awk $(P)/pinned_expected.txt $(P)/pinned_found.txt
+
+check-pinned:
+	@$(call with,$(GCC),$(call pinned,$(GCC) -std=c99 -O2,))
+	@$(call with,$(CLANG),$(call pinned,$(CLANG) -std=c99 -O2,))
+	@$(call with-build,$(AARCH64)gcc -static,$(call with,$(QEMU_AARCH64),\
+		$(call pinned,$(AARCH64)gcc -std=c99 -O2 -static,$(QEMU_AARCH64))))
+	@$(call with-build,$(ARMHF)gcc -static,$(call with,$(QEMU_ARMHF),\
+		$(call pinned,$(ARMHF)gcc -std=c99 -O2 -static,$(QEMU_ARMHF))))
