@@ -3612,12 +3612,11 @@ typedef struct npksdi_measure {
     size_t capacity_; /* of the buffer, at least npksdi_median_buffer(count) */
 } npksdi_measure;
 
-/* Room for a sample of the distances, for all of few rows, and for the table of npksdi_repeats. */
+/* Room for a sample of the distances, and for all of few rows. */
 static size_t npksdi_median_buffer(size_t count)
 {
     size_t rows = npksdi_min_size(count, NPKSDI_MEDIAN_ROWS);
-    size_t pairs = rows * (rows - (rows > 0)) / 2 + NPKSDI_MEDIAN_TILE;
-    return npksdi_max_size(pairs, npksdi_slots(npksdi_min_size(count, 1000)));
+    return rows * (rows - (rows > 0)) / 2 + NPKSDI_MEDIAN_TILE;
 }
 
 static void npksdi_measure_panel(const npksdi_measure *s, size_t panel, npksd_real *out)
@@ -4338,7 +4337,8 @@ static void npksdi_plan_fit(npksd_tester *t, npksdi_sizer *s)
     at->kept_ = npksdi_room(s, npksdi_times(s, t->kept_rows_, m), real);
     /* until the sums begin, their memory serves the search for ties and for the median */
     sums = npksdi_times(s, sums, t->splits_);
-    t->buffer_reals_ = npksdi_max_size(npksdi_median_buffer(t->kept_rows_), npksdi_min_size(sums, 65536));
+    t->buffer_reals_ = npksdi_max_size(npksdi_median_buffer(t->kept_rows_), npksdi_slots(t->kept_rows_));
+    t->buffer_reals_ = npksdi_max_size(t->buffer_reals_, npksdi_min_size(sums, 65536));
     at->sums_ = at->fit_buffer_ = npksdi_room(s, npksdi_max_size(sums, t->buffer_reals_), real);
     at->block_ = npksdi_room(s, NPKSDI_T * m, real);
     at->summary_stats_ = npksdi_room(s, npksdi_times(s, npksdi_times(s, m, d), 4), real);

@@ -223,6 +223,14 @@ row = $(call with,$(firstword $(2)),$(2) $($(3)_FLAGS) -I.. -c impl.c -o $(P)/ro
 	printf '| %s | %s | %s KiB |%s| %s |\n' '$(1)' '$(firstword $(2)) ($(3))' \
 	"$$(size $(P)/row.o | awk 'NR == 2 { print int($$1 / 1024) }')" "$$(cat $(P)/ram_$(3))" '$(4)')
 
+# size does not read WebAssembly: the bytes of a module with every public function
+WASM_LD ?= wasm-ld
+WASM = $(CLANG) --target=wasm32 -std=c99 -O2 -ffreestanding -nostdlib -DNPKSD_NO_MALLOC \
+	-Wl,--no-entry,--export-all,--allow-undefined,--strip-all
+wasm_row = $(WASM) -I.. impl.c -o $(P)/row.wasm && \
+	printf '| %s | %s | %s KiB |%s| %s |\n' '$(1)' '$(CLANG) (double)' \
+	"$$(($$(wc -c < $(P)/row.wasm) / 1024))" "$$(cat $(P)/ram_double)" '$(2)'
+
 $(P)/ram_%: platform_ram.c $(HEADER) platforms.mk
 	@mkdir -p $(P)
 	@$(CC) -std=c99 -O2 $($*_FLAGS) -I.. $< -o $@.out -lm && $@.out > $@
@@ -238,3 +246,4 @@ platforms-table: $(P)/ram_double $(P)/ram_float
 	@$(call row,x86 Linux,$(X86)gcc -std=c99 -O2 $(SSE),double,check-32bit)
 	@$(call row,s390x big-endian,$(S390X)gcc -std=c99 -O2,double,check-bigendian in qemu)
 	@$(call row,Cortex-M4F,$(M4) -DNPKSD_NO_MALLOC,float,check-cortex-m4 in qemu)
+	@$(call with,$(WASM_LD),$(call wasm_row,WebAssembly,make -C examples web in Chromium))

@@ -610,6 +610,25 @@ TEST wild_single_row(void)
     PASS();
 }
 
+/* More rows than a fit sample ever has: without a generator they all serve to centre the arithmetic. */
+TEST wild_many_rows(void)
+{
+    enum { N = 1100 };
+    static npksd_real rows[N];
+    npksd_real scores[N], plain;
+    npksd_options options = wild_options();
+    npksd_result result;
+    no_generator(&options);
+    wild_single(&options, NPKSD_STATISTIC_V);
+    options.replicates = 19;
+    draw_rows(rows, N, 1, test_seed);
+    chain_score(rows, N, 1, scores, NULL);
+    ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, 1, NULL, &options, &plain));
+    ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, 1, NULL, NULL, &options, &result));
+    ASSERT_AGREE("T", plain, result.statistic, either(1e-9, 1e-4) * (1 + fabs((double)plain)));
+    PASS();
+}
+
 /* Level and power with the true score. 200 seeds at level 0.05: 10 rejections, deviation 3.1. */
 TEST wild_level_and_power(int generator)
 {
@@ -695,6 +714,7 @@ SUITE(suite_calibration)
     RUN_TESTp(wild_signs, NPKSD_STATISTIC_V);
     RUN_TESTp(wild_signs, NPKSD_STATISTIC_U);
     RUN_TEST(wild_single_row);
+    RUN_TEST(wild_many_rows);
     RUN_TESTp(wild_level_and_power, 0);
     RUN_TESTp(wild_level_and_power, 1);
     RUN_TEST(explicit_score_level_and_power);
