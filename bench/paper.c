@@ -748,7 +748,8 @@ static void judge_rivals(FILE *f)
     fprintf(f, "- **Power.** %zu comparisons of npksd.h's default with MMDAgg and with KSD that is given "
             "the true score: ours is better by more than two standard errors in %zu, worse in %zu, "
             "the rest are equal within that - **%s**.\n", rival_count, better, worse,
-            unexplained == 0 ? "met: each cell that is worse has its reason" : "NOT MET");
+            worse == 0 ? "met" : unexplained == 0 ? "met: each cell that is worse has its reason"
+                                                  : "NOT MET");
     for (size_t i = 0; i < rival_count; i++) {
         const rival_note *n = &rival_notes[i];
         if (rate_difference(n->ours, n->theirs) < -2)

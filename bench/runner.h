@@ -9,6 +9,8 @@
 #include "bench.h"
 #include "rates.h"
 
+#include <sys/resource.h>
+
 /* the commit of npksd.h that this program was built with */
 #ifndef BENCH_COMMIT
 #define BENCH_COMMIT "unknown"
@@ -197,6 +199,17 @@ static BENCH_UNUSED void runner_open(runner *r, int fresh)
                 r->count, r->path);
 }
 
+/* how long it took, and how long all cores together */
+static BENCH_UNUSED void runner_bill(const runner *r)
+{
+    struct rusage used;
+    double cpu = 0;
+    if (getrusage(RUSAGE_CHILDREN, &used) == 0)
+        cpu = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
+    fprintf(stderr, "%.1f minutes, %.1f of processor time\n", (bench_now() - r->start) / 60,
+            cpu / 60);
+}
+
 /* Runs what is not done yet. */
 static BENCH_UNUSED void runner_run(runner *r)
 {
@@ -209,6 +222,7 @@ static BENCH_UNUSED void runner_run(runner *r)
             runner_piece(r, &r->pieces[i]);
     if (isatty(2))
         fprintf(stderr, "\n");
+    runner_bill(r);
 }
 
 /* ======== the machine, for a section ======== */
