@@ -29,8 +29,10 @@ static const char help[] =
     "and, if you have them:\n"
     "    mnist_dcgan_7x7.npy mnist_ncsn_7x7.npy\n"
     "    cifar_dcgan_8x8.npy cifar_ncsn_8x8.npy cifar101_8x8.npy\n"
-    "Download the training images of MNIST (LeCun, Cortes & Burges: train-images-idx3-ubyte.gz) and\n"
-    "CIFAR-10 (Krizhevsky: cifar-10-python.tar.gz), CIFAR-10.1 (Recht et al.); draw a few thousand\n"
+    "Download the training images of MNIST (LeCun, Cortes & Burges: train-images-idx3-ubyte.gz) "
+    "and\n"
+    "CIFAR-10 (Krizhevsky: cifar-10-python.tar.gz), CIFAR-10.1 (Recht et al.); draw a few "
+    "thousand\n"
     "images from each generator you want to test. With the images as NumPy arrays:\n"
     "    mnist.reshape(-1, 7, 4, 7, 4).mean((2, 4)).reshape(-1, 49)\n"
     "    cifar.reshape(-1, 3, 8, 4, 8, 4).mean((3, 5)).reshape(-1, 192)\n"
@@ -313,8 +315,10 @@ static void write_levels(FILE *f)
             }
         }
         if (pass == 0)
-            fprintf(f, "- level: the 95 %% interval contains 0.05 in %zu of %zu null cells; intervals "
-                    "that hold for all at once: %zu miss it - **%s**\n", count - outside, count, far,
+            fprintf(f, "- level: the 95 %% interval contains 0.05 in %zu of %zu null cells; "
+                    "intervals "
+                    "that hold for all at once: %zu miss it - "
+                    "**%s**\n", count - outside, count, far,
                     far == 0 ? "met" : "NOT MET");
     }
 }
@@ -446,14 +450,20 @@ static void write_section(void)
     write_table(f);
     fprintf(f,
             "NP-KSD and NP-KSD_m are the paper's statistic to the letter (SCALAR form, V, one "
-            "bandwidth, pixels not scaled) with scores in closed form; calibration is by permutation of "
-            "observed and held-out generated rows, which is exact, where the authors' code draws its "
+            "bandwidth, pixels not scaled) with scores in closed form; calibration is by "
+            "permutation of "
+            "observed and held-out generated rows, which is exact, where the authors' code draws "
+            "its "
             "replicates with replacement from the rows it was trained on.\n\n"
-            "Differences from the paper: images are averaged to 7 x 7 and 8 x 8 pixels here (28 x 28 and "
+            "Differences from the paper: images are averaged to 7 x 7 and 8 x 8 pixels here (28 x "
+            "28 and "
             "32 x 32 there); generators are other ones, trained by others; observed rows come from "
-            "training images. DCGAN, NCSN and CIFAR-10.1 are run when their files are in the folder. "
-            "\"Contrast 0.9\" is not in the paper: the observed images are pulled to grey by a tenth, a "
-            "difference one can name. Many pixels are exactly 0; there `smooth = 0.1` is what the header "
+            "training images. DCGAN, NCSN and CIFAR-10.1 are run when their files are in the "
+            "folder. "
+            "\"Contrast 0.9\" is not in the paper: the observed images are pulled to grey by a "
+            "tenth, a "
+            "difference one can name. Many pixels are exactly 0; there `smooth = 0.1` is what the "
+            "header "
             "advises.\n");
     fclose(f);
     draw_figure();
