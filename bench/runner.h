@@ -135,6 +135,7 @@ static BENCH_UNUSED void runner_say(runner *r, const piece *p, size_t jobs)
 {
     double now = bench_now(), spent = now - r->start;
     double left = r->work_done > 0 ? spent * (r->work_all - r->work_done) / r->work_done : 0;
+    left = left > 0 ? left : 0;
     int terminal = isatty(2), last = r->work_done >= r->work_all * (1 - 1e-9);
     if (!terminal && !last && now - r->said < 10)
         return;
