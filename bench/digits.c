@@ -344,7 +344,8 @@ static void write_rivals(FILE *f)
                 comparisons[i].reason != NULL ? comparisons[i].reason : "No reason known.");
     }
     fprintf(f, "- cells where our default is below MMDAgg by more than two standard errors: %zu - "
-            "**%s**\n", worse, unexplained > 0 ? "NOT MET" : worse > 0 ? "met: the reason is given" : "met");
+            "**%s**\n", worse,
+            unexplained > 0 ? "NOT MET" : worse > 0 ? "met: the reason is given" : "met");
 }
 
 static void write_verdict(FILE *f)
@@ -460,9 +461,9 @@ static void write_section(void)
             "observed and held-out generated rows, which is exact, where the authors' code draws "
             "its "
             "replicates with replacement from the rows it was trained on.\n\n"
-            "NP-KSD to the letter rejects less often than the paper's table says, the VAE above all. A "
-            "VAE's digits are blurred: real ones are more spread out than the model, and more spread is "
-            "what the reversed sign of the authors' score sees best (see GVD in the paper's "
+            "NP-KSD to the letter rejects less often than the paper's table says, the VAE above "
+            "all. A VAE's digits are blurred: real ones are more spread out than the model, and more "
+            "spread is what the reversed sign of the authors' score sees best (see GVD in the paper's "
             "experiments). That is the likely reason.\n\n"
             "Differences from the paper: images are averaged to 7 x 7 and 8 x 8 pixels here (28 x "
             "28 and "
