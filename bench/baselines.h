@@ -199,7 +199,7 @@ static BENCH_UNUSED double baseline_ksd_wild(const npksd_real *rows, size_t n, s
 
 /* ======== MMD ======== */
 
-/* Bandwidths sigma * 2^l, l = -2 ... 2. Eight lanes, so that one load and one addition serve all. */
+/* Bandwidths sigma * 2^l, l = -2 ... 2. Eight lanes: one load and one addition serve all. */
 enum { BASELINE_WIDTHS = 5, BASELINE_MEDIAN_WIDTH = 2, BASELINE_LANES = 8 };
 
 /* both samples in one pool, the smaller one first, and every kernel value between them */

@@ -9,6 +9,8 @@
 #include "bench.h"
 #include "rates.h"
 
+#include <sys/resource.h>
+
 /* the commit of npksd.h that this program was built with */
 #ifndef BENCH_COMMIT
 #define BENCH_COMMIT "unknown"
@@ -133,6 +135,7 @@ static BENCH_UNUSED void runner_say(runner *r, const piece *p, size_t jobs)
 {
     double now = bench_now(), spent = now - r->start;
     double left = r->work_done > 0 ? spent * (r->work_all - r->work_done) / r->work_done : 0;
+    left = left > 0 ? left : 0;
     int terminal = isatty(2), last = r->work_done >= r->work_all * (1 - 1e-9);
     if (!terminal && !last && now - r->said < 10)
         return;
@@ -197,6 +200,17 @@ static BENCH_UNUSED void runner_open(runner *r, int fresh)
                 r->count, r->path);
 }
 
+/* how long it took, and how long all cores together */
+static BENCH_UNUSED void runner_bill(const runner *r)
+{
+    struct rusage used;
+    double cpu = 0;
+    if (getrusage(RUSAGE_CHILDREN, &used) == 0)
+        cpu = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
+    fprintf(stderr, "%.1f minutes, %.1f of processor time\n", (bench_now() - r->start) / 60,
+            cpu / 60);
+}
+
 /* Runs what is not done yet. */
 static BENCH_UNUSED void runner_run(runner *r)
 {
@@ -209,6 +223,7 @@ static BENCH_UNUSED void runner_run(runner *r)
             runner_piece(r, &r->pieces[i]);
     if (isatty(2))
         fprintf(stderr, "\n");
+    runner_bill(r);
 }
 
 /* ======== the machine, for a section ======== */
