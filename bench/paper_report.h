@@ -86,8 +86,8 @@ static void judge_nulls(FILE *f)
         far += (size_t)!level_inside(null_notes[i].r, 0.05 / (double)null_count);
     }
     fprintf(f, "- **Level.** %zu null cells. Each cell by itself: 0.05 is inside the 95 %% "
-            "interval in %zu, outside in %zu - **%s** as a rule for every cell (chance alone would miss "
-            "about "
+            "interval in %zu, outside in %zu - **%s** as a rule for every cell (chance alone "
+            "would miss about "
             "%.0f). All cells together, by intervals that hold at once with 95 %% (Bonferroni; "
             "chosen "
             "here, a weaker rule): %zu miss 0.05 - **%s**.\n", null_count, null_count - outside,
@@ -437,8 +437,8 @@ static void report_apart(FILE *f)
     ids[3] = resample_method(RESAMPLE_COUNT - 1, 0, 0)->id;
     ids[4] = resample_method(RESAMPLE_COUNT - 1, 1, 0)->id;
     fprintf(f, "The rates depend on where the two centres are, which the paper does not say. The "
-            "last two rows were picked after a trial of +-0.3, 0.5, 1 and 1.5 in every coordinate (30 "
-            "data "
+            "last two rows were picked after a trial of +-0.3, 0.5, 1 and 1.5 in every coordinate "
+            "(30 data "
             "sets each), where MMDAgg at 1.5 came near the paper's 0.27; they show how much it "
             "matters, "
             "not what the authors used.\n\n"
@@ -545,9 +545,10 @@ static void report_type1(FILE *f)
             "come out of one mistake that is easily made (row \"wrongly scaled\"): the V-statistic "
             "is multiplied "
             "by the larger sample size, the permuted values by n. That is a guess, "
-            "found by search: four wrong calibrations were tried on 60 trials each (permutation into "
-            "equal halves, V and U; a null of N against N rows; scaling by N), the last came closest, "
-            "and N was then replaced by the larger size because of the paper's N = 20.\n\n");
+            "found by search: four wrong calibrations were tried on 60 trials each (permutation "
+            "into equal halves, V and U; a null of N against N rows; scaling by N), the last came "
+            "closest, and N was then replaced by the larger size because of the paper's N = "
+            "20.\n\n");
     plot_sizes(sizes, 6, type1_sizes, 0, shown, COUNT_OF(shown), paper[0],
                "Type-I error: n = 50, m = 3", "paper-type1");
     for (size_t i = 0; i < 6; i++) {
@@ -723,10 +724,10 @@ static void report_generators(FILE *f)
         if (l->kind != GENERATOR_REAL)
             note_rival(where, "MMDAgg", p->rates[2], p->rates[3], NULL);
     }
-    fprintf(f, "\nHow good a generator is depends on its training, which the paper does not describe. "
-            "The constants here were set by hand; those of NCSN's sampler after three settings were "
-            "looked at (the first gave twice the variance and was rejected nearly always). These rows "
-            "compare the tests, not the authors' networks.\n\n");
+    fprintf(f, "\nHow good a generator is depends on its training, which the paper does not "
+            "describe. The constants here were set by hand; those of NCSN's sampler after three "
+            "settings were looked at (the first gave twice the variance and was rejected nearly "
+            "always). These rows compare the tests, not the authors' networks.\n\n");
     plot_learnt();
     plot_samples();
 }
