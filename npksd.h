@@ -1668,17 +1668,19 @@ static void npksdi_scale_column(npksd_tester *t, size_t j, npksd_real *column)
         return;
     }
     size_t repeats = npksdi_repeats(column, count, NPKSDI_MODEL(t, fit_buffer));
-    npksd_real half = npksdi_max(high * NPKSDI_C(0.5) - low * NPKSDI_C(0.5), NPKSDI_TINY);
+    volatile npksd_real share = NPKSDI_C(0.5), inner; /* or -ffast-math doubles a half before its time */
+    npksd_real half_low = low * share, half = npksdi_max(high * share - half_low, NPKSDI_TINY);
     for (size_t a = 0; a < count; a++) {
-        column[a] = (column[a] * NPKSDI_C(0.5) - low * NPKSDI_C(0.5)) / half;
+        column[a] = (column[a] * NPKSDI_C(0.5) - half_low) / half;
         mean += column[a];
     }
     mean /= (npksd_real)count;
     for (size_t a = 0; a < count; a++)
         square += (column[a] - mean) * (column[a] - mean);
-    npksd_real sd = 2 * (half * NPKSD_SQRT(square / (npksd_real)count));
-    NPKSDI_MODEL(t, centre)[j] = 2 * (low * NPKSDI_C(0.5) + half * mean);
-    NPKSDI_MODEL(t, scale)[j] = npksdi_max(sd, NPKSDI_TINY);
+    inner = half_low + half * mean;
+    NPKSDI_MODEL(t, centre)[j] = 2 * inner;
+    inner = half * NPKSD_SQRT(square / (npksd_real)count);
+    NPKSDI_MODEL(t, scale)[j] = npksdi_max(2 * inner, NPKSDI_TINY);
     if ((npksd_real)repeats > NPKSDI_C(0.05) * (npksd_real)count) {
         t->flags_ |= NPKSD_FLAG_TIES;
         npksdi_ints(t, t->at_.tied_)[j] = 1;
@@ -6545,7 +6547,8 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
         return NPKSD_ERROR_STATE;
     if (!npksdi_finite(values, count * t->width_))
         return NPKSD_ERROR_NONFINITE;
-    NPKSD_MEMCPY(NPKSDI_MODEL(t, null) + first * t->width_, values, count * t->width_ * sizeof *values);
+    if (count > 0) /* memcpy does not like NULL, not even for nothing */
+        NPKSD_MEMCPY(NPKSDI_MODEL(t, null) + first * t->width_, values, count * t->width_ * sizeof *values);
     NPKSD_MEMSET(npksdi_filled(t) + first, 1, count);
     if (t->stage_ == NPKSDI_STAGE_REPLICATES) {
         npksdi_skip_filled(t);

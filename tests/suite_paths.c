@@ -140,9 +140,13 @@ TEST neighbours_not_drawn(void)
     options.resample = 3;
     draw_rows(rows, SMALL_N, WIDE, test_seed + 9501);
     for (options.seed = 0; options.seed < 8; options.seed++) {
+        npksd_result result;
+        options.resample_redraw = (int)(options.seed % 2); /* then all are fitted */
         ASSERT_STATUS(NPKSD_OK,
                       npksd_tester_create(&tester, SMALL_N, WIDE, chain_sample, NULL, &options));
         ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+        ASSERT(finite_bits(&result.statistic, 1));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, SMALL_N, scores));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 1, alone));
         for (size_t i = 0; i < WIDE; i++)
