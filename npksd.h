@@ -1023,7 +1023,7 @@ NPKSDI_INLINE void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t 
                 o1[l] += (q0 * b0 + q1 * b1) + (q2 * b2 + q3 * b3);
             }
         }
-        for (; j < terms; j++) {
+        for (size_t rest = terms % 4; rest > 0; rest--, j++) {
             const npksd_real *b = B + j * stride;
             npksd_real p0 = p[j * column], q0 = q[j * column];
             for (size_t l = 0; l < NPKSDI_T; l++) {
