@@ -38,8 +38,8 @@ platforms: check-compilers check-nostdlib check-cortex-m4 check-tcc check-mingw 
 	check-bigendian check-cblas check-tsan
 
 # $(call with-build,COMPILER FLAGS,COMMAND): COMMAND if such a program can be built
-with-build = mkdir -p $(P); if echo "int main(void) { return 0; }" > $(P)/probe.c && \
-	$(1) $(P)/probe.c -o $(P)/probe >/dev/null 2>&1; then $(2); \
+with-build = mkdir -p $(P); if echo "int main(void) { return 0; }" > $(P)/probe_$(notdir $@).c && \
+	$(1) $(P)/probe_$(notdir $@).c -o $(P)/probe_$(notdir $@) >/dev/null 2>&1; then $(2); \
 	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; \
 	else echo "skipped: $@ needs $(1)"; fi
 

@@ -57,7 +57,7 @@ fuzz-long:
 # $(call with-probe,COMPILER FLAGS,COMMAND): COMMAND if a fuzz target can be built so
 with-probe = mkdir -p build; if echo "int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n); \
 	int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n) { return b[0] > n; }" | \
-	$(1) - -o build/probe >/dev/null 2>&1; then $(2); \
+	$(1) - -o build/probe_$(notdir $@) >/dev/null 2>&1; then $(2); \
 	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; \
 	else echo "skipped: $@ needs $(1)"; fi
 
@@ -116,7 +116,7 @@ check-msan:
 		EXTRA="-O1 -fsanitize=memory -fno-omit-frame-pointer" RUNNER="env NPKSD_TEST_QUICK=1"; done)
 
 with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
-	$(CLANG) $(1) -x c - -o build/probe >/dev/null 2>&1; then $(2); \
+	$(CLANG) $(1) -x c - -o build/probe_$(notdir $@) >/dev/null 2>&1; then $(2); \
 	elif [ "$$CI" = true ]; then echo "failed: $@ needs $(CLANG) $(1)"; exit 1; \
 	else echo "skipped: $@ needs $(CLANG) $(1)"; fi
 
