@@ -1121,7 +1121,7 @@ static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_
 #ifdef NPKSDI_VECTOR_BYTES
     done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
 #endif
-    if (done == 0 && rows == NPKSDI_G && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
+    if (rows - done == NPKSDI_G && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
         across == NPKSDI_T && !accumulate)
         npksdi_product_tile(out, A, B, terms);
     else

@@ -125,7 +125,8 @@ static void take_case(api_case *c, const unsigned char *bytes, size_t size)
 /* Sizes that a hostile input may have set: what is in range but long is not run. */
 static int short_enough(const npksd_options *o)
 {
-    return o->replicates <= 2000 && o->pilot <= 2000 && o->fit_rows <= 5000 && o->features <= 2000;
+    return o->replicates <= 2000 && o->pilot <= 2000 && o->fit_rows <= 5000 && o->features <= 2000
+        && o->resample <= 5000;
 }
 
 static void run_test(api_case *c)
