@@ -52,11 +52,9 @@ static const double levels[LEVELS] = { 0.05, 0.1, 0.25, 0.5 };
 
 /* Is P(p <= levels[l]) = levels[l], not only <=?
    Monte Carlo: all levels are multiples of 1/20. Stopping at the 5th: k/20 for k <= 5, and 5/10.
-   Permutation: the same labelling may be drawn twice, a tie. Bootstrap: exact for many rows only. */
+   Permutation: the same labelling may be drawn twice, a tie. Bootstrap: exact for many rows only, and
+   on the safe side for five. */
 static int is_exact(calibration how) { return how == MONTE_CARLO || how == STOPPING; }
-
-/* The bootstrap is asymptotic: for N = 5 rows it may be off by this much. */
-static double slack(calibration how) { return how == BOOTSTRAP ? 0.03 : 0; }
 
 typedef struct cell {
     calibration how;
@@ -152,7 +150,7 @@ static int judge(const cell *c, const size_t *reached, size_t tests, double boun
     for (int l = 0; l < LEVELS; l++) {
         double a = levels[l], expected = a * (double)tests;
         double error = sqrt((double)tests * a * (1 - a)), seen = (double)reached[l];
-        double above = (seen - expected - 0.5 - slack(c->how) * (double)tests) / error;
+        double above = (seen - expected - 0.5) / error;
         double below = is_exact(c->how) ? (expected - seen - 0.5) / error : 0;
         double z = above > below ? above : below;
         char set[64];
