@@ -414,7 +414,7 @@ TEST a_generator_call_is_a_unit(void)
 TEST step_errors_are_sticky(void)
 {
     npksd_options options = small_options();
-    test_source source;
+    test_source source = { 0, 0, 0, FAULT_NAN };
     for (source.bad_call = 1; source.bad_call < 30; source.bad_call++) {
         npksd_tester *tester = NULL;
         npksd_status status = NPKSD_MORE;
