@@ -3413,7 +3413,7 @@ static uint64_t npksdi_panel_cost(const npksd_tester *t)
                                                            : 16 + 8 * f->t_terms_ + 2 * t->d_;
         per_row = cost > per_row ? cost : per_row;
     }
-    return NPKSDI_T * t->m_ * (16 + per_row);
+    return NPKSDI_T * t->m_ * (40 + 2 * per_row);
 }
 static uint64_t npksdi_tile_cost(const npksd_tester *t)
 {
@@ -4532,7 +4532,7 @@ static uint64_t npksdi_median_cost(const npksd_tester *t)
         return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * (16 * t->m_ + 150);
     if (t->median_.pass_ == NPKSDI_PASS_SELECT)
         return 80 * (uint64_t)t->median_.left_;
-    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 40);
+    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 60);
 }
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
@@ -4547,7 +4547,7 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0 /* one pass; ties need up to three */
-                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 40);
+                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 60);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
