@@ -4694,7 +4694,8 @@ static void npksdi_summary_scale(npksd_tester *t)
             npksd_real mean = s[2 * all] / H, half = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
             npksd_real sd = NPKSD_SQRT(npksdi_max(0, s[3 * all] / H - mean * mean));
             npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
-            NPKSDI_MODEL(t, summary_centre)[at] = 2 * (s[0] * NPKSDI_C(0.5) + half * mean);
+            NPKSDI_MODEL(t, summary_centre)[at] =
+                npksdi_clamp(2 * (s[0] * NPKSDI_C(0.5) + half * mean), NPKSDI_LARGEST);
             NPKSDI_MODEL(t, summary_inverse)[at] = npksdi_min(inverse, NPKSDI_HUGE);
             NPKSDI_MODEL(t, t_low)[at] = inverse > 0 ? -mean / sd : 0;
             NPKSDI_MODEL(t, t_high)[at] = inverse > 0 ? (1 - mean) / sd : 0;
