@@ -198,7 +198,8 @@ blas_links = $(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null)
 blas_compile = $(CC) -std=c99 -O2 -DNPKSD_USE_CBLAS -DNPKSD_BLAS_INT=$(2) $(call blas_flags,$(1))
 blas = export OPENBLAS_NUM_THREADS=1; \
 	$(call with-build,$(CC) $(call blas_links,$(1)) -include cblas.h $(call blas_flags,$(1)),\
-	$(call both,$(NEAR),$(1),$(call blas_compile,$(1),$(2)),,$(call blas_links,$(1))) && \
+	{ $(call same,double,$(NEAR),$(1),$(call blas_compile,$(1),$(2)),,$(call blas_links,$(1))); } && \
+	{ $(call same,float,1e-2,$(1),$(call blas_compile,$(1),$(2)),,$(call blas_links,$(1))); } && \
 	$(MAKE) run BUILD=build/$(1) \
 	EXTRA="-DNPKSD_USE_CBLAS -DNPKSD_BLAS_INT=$(2) $(call blas_flags,$(1))" \
 	LDFLAGS="-Wl$(comma)--no-as-needed $(call blas_links,$(1))")
