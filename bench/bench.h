@@ -44,26 +44,27 @@ static BENCH_UNUSED double bench_cpu(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static BENCH_UNUSED void bench_print_cpu(void)
+/* the processor's name, as the kernel tells it */
+static BENCH_UNUSED const char *bench_cpu_name(void)
 {
+    static char name[256] = "unknown processor";
     char line[256];
     FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            printf("cpu       %s", strchr(line, ':') + 2);
-            fclose(file);
-            return;
+            snprintf(name, sizeof name, "%s", strchr(line, ':') + 2);
+            name[strcspn(name, "\n")] = '\0';
+            break;
         }
-    }
     if (file != NULL)
         fclose(file);
-    printf("cpu       unknown (no model name in /proc/cpuinfo)\n");
+    return name;
 }
 
 static BENCH_UNUSED void bench_print_machine(void)
 {
     int version = npksd_version();
-    bench_print_cpu();
+    printf("cpu       %s\n", bench_cpu_name());
 #if defined(__clang__)
     printf("compiler  clang %s\n", __clang_version__);
 #elif defined(__GNUC__)

@@ -246,17 +246,7 @@ static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
 
 static BENCH_UNUSED void runner_machine(FILE *f, const runner *r)
 {
-    char line[256], cpu[256] = "unknown";
-    FILE *file = fopen("/proc/cpuinfo", "r");
     int version = npksd_version();
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
-            cpu[strcspn(cpu, "\n")] = '\0';
-            break;
-        }
-    if (file != NULL)
-        fclose(file);
 #if defined(__clang__)
     const char *compiler = "clang " __clang_version__;
 #elif defined(__GNUC__)
@@ -264,7 +254,8 @@ static BENCH_UNUSED void runner_machine(FILE *f, const runner *r)
 #else
     const char *compiler = "unknown compiler";
 #endif
-    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s, ", cpu, compiler, BENCH_FLAGS, version / 10000,
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s, ", bench_cpu_name(), compiler, BENCH_FLAGS,
+            version / 10000,
             version / 100 % 100, version % 100, sizeof(npksd_real) == 4 ? "float" : "double");
     runner_commits(f, r);
     fprintf(f, ")");

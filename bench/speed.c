@@ -852,18 +852,8 @@ static void measure_clock(void)
 
 static void print_machine(void)
 {
-    char line[256], cpu[256] = "unknown processor";
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        if (strncmp(line, "model name", 10) == 0 && strchr(line, ':') != NULL) {
-            snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
-            cpu[strcspn(cpu, "\n")] = '\0';
-            break;
-        }
-    if (file != NULL)
-        fclose(file);
     say("## Speed\n\n`make -C bench speed%s`: %s, %s, one thread, processor time. Builds:\n\n",
-        HAVE_BLAS ? " BLAS=1" : "", cpu,
+        HAVE_BLAS ? " BLAS=1" : "", bench_cpu_name(),
 #if defined(__clang__)
         "clang " __clang_version__
 #elif defined(__GNUC__)

@@ -73,16 +73,18 @@ static void write_name(const char *test, const char *name)
     device_write(" ");
 }
 
+typedef union real_bits {
+    npksd_real value;
+#ifdef NPKSD_FLOAT
+    uint32_t bits;
+#else
+    uint64_t bits;
+#endif
+} real_bits;
+
 static void report_real(const char *test, const char *name, npksd_real value)
 {
-    union {
-        npksd_real value;
-#ifdef NPKSD_FLOAT
-        uint32_t bits;
-#else
-        uint64_t bits;
-#endif
-    } pun;
+    real_bits pun;
     pun.value = value;
     npksd_real size = value < 0 ? -value : value;
     uint64_t whole = (uint64_t)size;
@@ -348,14 +350,7 @@ static void run_streams(void)
                 many[j] = npksd_normal(&rng);
             unsigned char bytes[sizeof many[0]];
             for (int j = 0; j < 1000; j++) { /* little-endian, whatever the machine */
-                union {
-                    npksd_real value;
-#ifdef NPKSD_FLOAT
-                    uint32_t bits;
-#else
-                    uint64_t bits;
-#endif
-                } pun;
+                real_bits pun;
                 pun.value = many[j];
                 for (size_t b = 0; b < sizeof bytes; b++)
                     bytes[b] = (unsigned char)(pun.bits >> (8 * b));
