@@ -993,57 +993,48 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or
    column is 1. Gram tiles, linear scores, moment matrices and random features are all this product.
-   Two rows and four terms at a time: each load of B serves two rows, each load of out four terms. */
+   Two rows and four terms at a time: each load of B serves two rows, each load of out four terms; and rows
+   inside of terms, so that no sum waits for its own last store. */
 NPKSDI_INLINE void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                         const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                                         const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
                                         int accumulate)
 {
-    size_t a = 0;
-    for (; a + 2 <= rows; a += 2) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-        npksd_real *NPKSDI_RESTRICT o1 = o0 + across;
-        const npksd_real *p = A + a * row, *q = p + row;
-        if (!accumulate)
-            for (size_t l = 0; l < NPKSDI_T; l++) {
-                o0[l] = 0;
-                o1[l] = 0;
-            }
-        size_t j = 0;
-        for (; j + 4 <= terms; j += 4) {
-            const npksd_real *b = B + j * stride;
-            npksd_real p0 = p[j * column], p1 = p[(j + 1) * column];
-            npksd_real p2 = p[(j + 2) * column], p3 = p[(j + 3) * column];
-            npksd_real q0 = q[j * column], q1 = q[(j + 1) * column];
-            npksd_real q2 = q[(j + 2) * column], q3 = q[(j + 3) * column];
+    size_t fours = terms / 4 * 4, pairs = rows / 2 * 2;
+    for (size_t a = 0; a < rows && !accumulate; a++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            out[a * across + l] = 0;
+    for (size_t j = 0; j < fours; j += 4)
+        for (size_t a = 0; a < pairs; a += 2) {
+            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
+            npksd_real *NPKSDI_RESTRICT o1 = o0 + across;
+            const npksd_real *p = A + a * row + j * column, *q = p + row, *b = B + j * stride;
+            npksd_real p0 = p[0], p1 = p[column], p2 = p[2 * column], p3 = p[3 * column];
+            npksd_real q0 = q[0], q1 = q[column], q2 = q[2 * column], q3 = q[3 * column];
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real b0 = b[l], b1 = b[stride + l];
                 npksd_real b2 = b[2 * stride + l], b3 = b[3 * stride + l];
-                o0[l] += (p0 * b0 + p1 * b1) + (p2 * b2 + p3 * b3);
-                o1[l] += (q0 * b0 + q1 * b1) + (q2 * b2 + q3 * b3);
+                o0[l] += p0 * b0 + p1 * b1 + p2 * b2 + p3 * b3;
+                o1[l] += q0 * b0 + q1 * b1 + q2 * b2 + q3 * b3;
             }
         }
-        for (size_t rest = terms % 4; rest > 0; rest--, j++) {
+    for (size_t a = 0; a < pairs; a += 2)
+        for (size_t j = fours; j < terms; j++) {
+            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
+            npksd_real *NPKSDI_RESTRICT o1 = o0 + across;
             const npksd_real *b = B + j * stride;
-            npksd_real p0 = p[j * column], q0 = q[j * column];
+            npksd_real p0 = A[a * row + j * column], q0 = A[(a + 1) * row + j * column];
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 o0[l] += p0 * b[l];
                 o1[l] += q0 * b[l];
             }
         }
-    }
-    if (a < rows) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-        const npksd_real *p = A + a * row;
-        if (!accumulate)
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                o0[l] = 0;
-        for (size_t j = 0; j < terms; j++) {
-            const npksd_real *b = B + j * stride;
-            npksd_real p0 = p[j * column];
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                o0[l] += p0 * b[l];
-        }
+    for (size_t j = 0; j < terms && pairs < rows; j++) {
+        npksd_real *NPKSDI_RESTRICT o0 = out + pairs * across;
+        const npksd_real *b = B + j * stride;
+        npksd_real p0 = A[pairs * row + j * column];
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            o0[l] += p0 * b[l];
     }
 }
 
@@ -1054,9 +1045,9 @@ static void npksdi_product_any(npksd_real *out, size_t across, size_t rows, cons
 {
     npksdi_product_pairs(out, across, rows, A, row, column, B, stride, terms, accumulate);
 }
-static void npksdi_product_tile(npksd_real *out, const npksd_real *A, const npksd_real *B, size_t terms)
+static void npksdi_product_tile(npksd_real *out, size_t rows, const npksd_real *A, const npksd_real *B, size_t terms)
 {
-    npksdi_product_pairs(out, NPKSDI_T, NPKSDI_G, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
+    npksdi_product_pairs(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
 
 #ifdef NPKSDI_VECTOR_BYTES
@@ -1121,10 +1112,10 @@ static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_
 #ifdef NPKSDI_VECTOR_BYTES
     done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
 #endif
-    if (rows - done == NPKSDI_G && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
+    if (rows > done && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
         across == NPKSDI_T && !accumulate)
-        npksdi_product_tile(out, A, B, terms);
-    else
+        npksdi_product_tile(out + done * NPKSDI_T, rows - done, A + done, B, terms);
+    else if (rows > done)
         npksdi_product_any(out + done * across, across, rows - done, A + done * row, row, column, B, stride,
                            terms, accumulate);
 }
@@ -2847,7 +2838,7 @@ static const npksd_real *npksdi_pair_mask(const npksd_tester *t, npksdi_scratch 
     return mask;
 }
 
-/* Sums over the rows of a tile, lane by lane: of k v, and of k alone. */
+/* Sums over the rows of a tile, lane by lane: of k v, of k alone, and of all that a kernel needs. */
 NPKSDI_INLINE void npksdi_add_tile(npksd_real *NPKSDI_RESTRICT sum, const npksd_real *NPKSDI_RESTRICT k,
                                    const npksd_real *NPKSDI_RESTRICT v)
 {
@@ -2863,6 +2854,27 @@ NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum, const npksd
     for (size_t a = 0; a < NPKSDI_G; a += 4, k += 4 * T)
         for (size_t l = 0; l < T; l++)
             sum[l] += (k[l] + k[T + l]) + (k[2 * T + l] + k[3 * T + l]);
+}
+NPKSDI_INLINE void npksdi_add_kernel(npksd_real *NPKSDI_RESTRICT sums, const npksd_real *tile, int imq)
+{
+    const npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
+    const npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
+    const npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
+    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
+    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
+    npksd_real *NPKSDI_RESTRICT sum_a = sums + NPKSDI_SUM_A * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT sum_c = sums + NPKSDI_SUM_C * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT sum_k = sums + NPKSDI_SUM_K * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT sum_d = sums + NPKSDI_SUM_D * NPKSDI_T;
+    for (size_t a = 0; a < NPKSDI_TILE; a += 2 * NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            size_t i = a + l, j = i + NPKSDI_T;
+            sum_a[l] += k0[i] * A[i] + k0[j] * A[j];
+            sum_c[l] += k1[i] * C[i] + k1[j] * C[j];
+            sum_k[l] += k1[i] + k1[j];
+            sum_d[l] += k2[i] * D[i] + k2[j] * D[j];
+        }
 }
 
 /* 2.7, without m Gram products: each coordinate's s'Ks, x'Ks and x'Kx over this tile, and K.1. */
@@ -2916,8 +2928,6 @@ static void npksdi_add_pairs(const npksd_tester *t, npksdi_scratch *w, const npk
     npksd_real *A = tile + NPKSDI_TILE_A * NPKSDI_TILE, *G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
     int imq = t->options_.kernel == NPKSD_KERNEL_IMQ;
     const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
-    const npksd_real *k1 = imq ? tile + NPKSDI_TILE_K1 * NPKSDI_TILE : k0;
-    const npksd_real *k2 = imq ? tile + NPKSDI_TILE_K2 * NPKSDI_TILE : k0;
     const npksd_real *mask = npksdi_pair_mask(t, w, p, group, q);
     npksdi_pair_tile(t, w, p, group, q, tile);
     if (w->fused_ > 0) {
@@ -2933,10 +2943,10 @@ static void npksdi_add_pairs(const npksd_tester *t, npksdi_scratch *w, const npk
     for (size_t c = 0; c < kernels->count_; c++) {
         npksd_real *sum = sums + c * NPKSDI_SUMS * NPKSDI_T;
         npksdi_kernel_tile(t, kernels, c, mask, tile);
-        npksdi_add_tile(sum + NPKSDI_SUM_A * NPKSDI_T, k0, A);
-        npksdi_add_tile(sum + NPKSDI_SUM_C * NPKSDI_T, k1, tile + NPKSDI_TILE_C * NPKSDI_TILE);
-        npksdi_add_lanes(sum + NPKSDI_SUM_K * NPKSDI_T, k1);
-        npksdi_add_tile(sum + NPKSDI_SUM_D * NPKSDI_T, k2, tile + NPKSDI_TILE_D * NPKSDI_TILE);
+        if (imq)
+            npksdi_add_kernel(sum, tile, 1);
+        else
+            npksdi_add_kernel(sum, tile, 0);
         if (c == kernels->base_) {
             if (imq)
                 npksdi_add_lanes(sums + (kernels->count_ * NPKSDI_SUMS + 2) * NPKSDI_T, k0);
@@ -2956,23 +2966,20 @@ static void npksdi_add_cross(const npksd_tester *t, npksdi_scratch *w, const npk
                              size_t p, size_t group, size_t panel)
 {
     npksd_real *tile = NPKSDI_IN(t, w, tile);
-    npksd_real *sum = NPKSDI_IN(t, w, sums) + (kernels->count_ * NPKSDI_SUMS + 1) * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT sum = NPKSDI_IN(t, w, sums) + (kernels->count_ * NPKSDI_SUMS + 1) * NPKSDI_T;
     const npksd_real *x = NPKSDI_IN(t, w, x) + p * NPKSDI_T * t->m_ + group * NPKSDI_G;
-    const npksd_real *weight = NPKSDI_MODEL(t, sub_weight) + panel * NPKSDI_T;
-    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    const npksd_real *NPKSDI_RESTRICT weight = NPKSDI_MODEL(t, sub_weight) + panel * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
     size_t row = p * NPKSDI_T + group * NPKSDI_G, rows = npksdi_min_size(NPKSDI_G, t->n_ - row);
     npksdi_product(tile + NPKSDI_TILE_G * NPKSDI_TILE, NPKSDI_T, NPKSDI_G, x, 1, NPKSDI_T,
                    NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * t->m_, NPKSDI_T, t->m_, 0);
     npksdi_distance_tile(NPKSDI_IN(t, w, norm) + row, NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T, tile);
     npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
-    npksd_real column[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        column[l] = 0;
-    for (size_t a = 0; a < rows; a++, k0 += NPKSDI_T)
+    for (size_t i = rows * NPKSDI_T; i < NPKSDI_TILE; i++)
+        k0[i] = 0;
+    for (size_t a = 0; a < NPKSDI_G; a += 4, k0 += 4 * NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            column[l] += k0[l];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        sum[l] += weight[l] * column[l];
+            sum[l] += weight[l] * ((k0[l] + k0[NPKSDI_T + l]) + (k0[2 * NPKSDI_T + l] + k0[3 * NPKSDI_T + l]));
 }
 
 /* ---- linear time: F random frequencies instead of pairs ----
@@ -5428,7 +5435,7 @@ static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *option
     return NPKSD_OK;
 }
 
-#define NPKSDI_ALIGNMENT 16
+#define NPKSDI_ALIGNMENT 64 /* a cache line: no vector of a panel lies across two */
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options, size_t *bytes)
 {
