@@ -415,7 +415,9 @@ NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows, size_t count,
                                            npksd_real *scores);
 /* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn. With
-   an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit. */
+   an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit. A callback that fails leaves scores
+   as they were; but with count > n, or in the middle of a replicate, with some whole rows from the first on
+   (an explicit score: with what it wrote). */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
@@ -453,7 +455,8 @@ NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker, size_t first,
                                                size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a prepared
-   tester, each with a worker of its own; the numbers do not depend on the split. */
+   tester, each with a worker of its own; the numbers do not depend on the split. On an error those before
+   the replicate that failed are in out, and the rest of out is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -5650,18 +5653,14 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *s = NPKSDI_IN(t, w, scores);
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
-    if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        int room = !t->drawn_ && count <= t->n_; /* else score_fn must write to scores itself */
-        npksd_real *given = room ? NPKSDI_IN(t, w, rows) : scores;
-        if (t->options_.score_fn(rows, count, m, given, t->options_.score_user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-        if (!npksdi_finite(given, count * m))
-            return NPKSD_ERROR_NONFINITE;
-        if (room)
-            NPKSD_MEMCPY(scores, given, count * m * sizeof *scores);
-        return NPKSD_OK;
-    }
-    for (size_t first = 0; first < count; first += NPKSDI_T) {
+    int room = !t->drawn_ && count <= t->n_; /* to keep an answer until it is whole */
+    npksd_real *out = room ? NPKSDI_IN(t, w, rows) : scores;
+    int given = t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0; /* its own words, unchanged */
+    if (given && t->options_.score_fn(rows, count, m, out, t->options_.score_user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    if (given && !npksdi_finite(out, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    for (size_t first = 0; first < count && !given; first += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - first);
         npksdi_scale_panel(t, rows + first * m, some, z - NPKSDI_T);
         npksd_status status = npksdi_score_panel(t, w, z, rows + first * m, some, NULL, s);
@@ -5671,9 +5670,11 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
             for (size_t j = 0; j < m; j++) {
                 npksd_real score = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j]; /* scale: 1e-310 */
                 npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
-                scores[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
+                out[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
             }
     }
+    if (room && count > 0)
+        NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
     return NPKSD_OK;
 }
 

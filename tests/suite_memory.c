@@ -20,7 +20,7 @@ TEST one_allocation(void)
         npksd_status status =
             npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
-        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK, finish(tester));
         for (int again = 0; again < 2; again++)
             ASSERT_STATUSm(variant_name(v), NPKSD_OK,
@@ -28,7 +28,7 @@ TEST one_allocation(void)
         ASSERT_STATUSm(variant_name(v), NPKSD_OK,
                        npksd_tester_scores(tester, data, SMALL_N, scores));
         npksd_tester_null(tester, null_values, SMALL_REPLICATES, NULL);
-        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_EQm(variant_name(v), 1u, heap.live);
         npksd_tester_destroy(tester);
         ASSERTm(variant_name(v), clean(&heap));
@@ -170,17 +170,17 @@ TEST every_allocation_fails_once(void)
                 int outputs_kept = 0;
                 test_heap heap;
                 memset(&heap, 0, sizeof heap);
-                heap.fail_at = k;
+                heap.asked.bad_call = k;
                 options.allocator = heap_allocator(&heap);
                 status = jobs[j](&options, &outputs_kept);
                 ASSERTm(variant_name(v), clean(&heap));
-                if (k == 1 && heap.calls == 0 && status < 0) { /* not for these options */
+                if (k == 1 && heap.asked.calls == 0 && status < 0) { /* not for these options */
                     ASSERTm(variant_name(v), outputs_kept);
                     ASSERTm(variant_name(v), status == NPKSD_ERROR_ARGUMENT
                                 || status == NPKSD_ERROR_STATE);
                     break;
                 }
-                if (heap.calls < k) {
+                if (heap.asked.calls < k) {
                     ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
                     ASSERTm(variant_name(v), !outputs_kept);
                 } else {
@@ -253,7 +253,7 @@ TEST exact_workspace(void)
             ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
             ASSERTm(variant_name(v), guards_kept);
         }
-        ASSERT_EQm(variant_name(v), 0u, heap.calls);
+        ASSERT_EQm(variant_name(v), 0u, heap.asked.calls);
     }
     PASS();
 }

@@ -40,17 +40,20 @@ int finite_bits(const npksd_real *values, size_t count)
 
 /* ======== data ======== */
 
-/* Call number `call`, counted from 1: is it bad? */
-static int is_bad(size_t call, size_t bad_call, int for_ever)
+int shows_fault(test_source *source)
 {
-    return call == bad_call || (for_ever && bad_call > 0 && call > bad_call);
+    source->calls++;
+    int bad = source->calls == source->bad_call
+        || (source->for_ever && source->bad_call > 0 && source->calls > source->bad_call);
+    source->shown += (size_t)bad;
+    return bad;
 }
 
 /* Counts the call; 1 = it is to give up. A bad number is written over the last of `count`. */
 static int apply_fault(void *user_data, npksd_real *numbers, size_t count)
 {
     test_source *source = (test_source *)user_data;
-    if (!source || !is_bad(++source->calls, source->bad_call, source->for_ever))
+    if (!source || !shows_fault(source))
         return 0;
     switch (source->fault) {
     case FAULT_RETURN: return 1;
@@ -111,7 +114,7 @@ void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed)
 static void *heap_alloc(size_t bytes, void *user_data)
 {
     test_heap *heap = (test_heap *)user_data;
-    if (is_bad(++heap->calls, heap->fail_at, heap->for_ever) || bytes > ((size_t)1 << 30))
+    if (shows_fault(&heap->asked) || bytes > ((size_t)1 << 30))
         return NULL;
     for (size_t i = 0; i < HEAP_BLOCKS; i++) {
         if (heap->blocks[i])
