@@ -1,6 +1,5 @@
 /* Numbers at the edge: what comes of them, as a table. Never NaN, never infinity, never a crash. */
 #include "support.h"
-#include <time.h>
 
 #ifdef NPKSD_FLOAT
 #define LARGEST ((npksd_real)3.4028234e38f)
@@ -385,59 +384,76 @@ TEST too_wide_for_memory(void)
     PASS();
 }
 
-/* ======== an order of null values that is hard to sort ======== */
+/* ======== orders that are hard to sort, or to select from ======== */
 
-enum { HARD_COUNT = 60000 };
+enum { HARD_COUNT = 60000, HARD_N = 400 };
 
 /* 0 3 2 5 4 7 ... 1: of each part that is left the first and the last are the two least, so that the
    median of three splits off two numbers, and what is left looks the same. */
-static void hard_order(npksd_real *values)
+static void hard_order(npksd_real *values, size_t count)
 {
-    for (size_t k = 0; k < HARD_COUNT; k += 2) {
+    for (size_t k = 0; k < count; k += 2) {
         values[k] = (npksd_real)k;
-        values[k + 1] = (npksd_real)(k + 2 < HARD_COUNT ? k + 3 : 1);
+        values[k + 1] = (npksd_real)(k + 2 < count ? k + 3 : 1);
     }
 }
 
-static double seconds_to_check(npksd_tester *tester, npksd_real *values, npksd_result *result)
-{
-    npksd_real row = 0;
-    if (npksd_tester_merge(tester, 0, HARD_COUNT, values) != NPKSD_OK)
-        return 1e9;
-    clock_t start = clock();
-    for (int k = 0; k < 3; k++)
-        if (npksd_tester_check(tester, &row, result, NULL) != NPKSD_OK)
-            return 1e9;
-    return (double)(clock() - start) / CLOCKS_PER_SEC;
-}
-
-/* Blobs and merged values choose the order: it must not choose the time. */
-TEST no_order_is_slow(void)
+/* Blobs and merged values choose the order of null values. It must not choose the time: what would be bad is done
+   in another way, to the same result. `make coverage` sees that this way is taken. */
+TEST hard_order_of_null_values(void)
 {
     npksd_options options = small_options();
-    npksd_real *values = (npksd_real *)malloc(HARD_COUNT * sizeof *values);
+    npksd_real *values = (npksd_real *)malloc(HARD_COUNT * sizeof *values), row = 0;
     npksd_tester *tester = NULL;
     npksd_result easy, hard;
     edge_kind kind = ORDINARY;
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 7300);
     options.replicates = HARD_COUNT;
     ASSERT(values);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, edge_sample, &kind, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-    hard_order(values);
-    double hard_time = seconds_to_check(tester, values, &hard);
-    for (size_t k = HARD_COUNT - 1; k > 0; k--) {
-        size_t other = (size_t)(npksd_uniform(&rng) * (npksd_real)k);
-        npksd_real kept = values[k];
-        values[k] = values[other];
-        values[other] = kept;
-    }
-    double easy_time = seconds_to_check(tester, values, &easy);
+    hard_order(values, HARD_COUNT);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &hard, NULL));
+    for (size_t k = 0; k < HARD_COUNT; k++)
+        values[k] = (npksd_real)k;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &easy, NULL));
     npksd_tester_destroy(tester);
     free(values);
     ASSERT(same_result(&easy, &hard));
-    ASSERTm("an order that takes 40 times as long", hard_time < 40 * easy_time + 0.2);
+    PASS();
+}
+
+/* The same numbers in every data set, in an order that the caller chooses. */
+static int ordered_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *hard)
+{
+    npksd_uniform(rng);
+    if (*(const int *)hard)
+        hard_order(rows, count * m);
+    else
+        for (size_t i = 0; i < count * m; i++)
+            rows[i] = (npksd_real)i;
+    return 0;
+}
+
+/* A generator chooses the order of its rows, from which the ends of the knots are selected. */
+TEST hard_order_of_rows(void)
+{
+    npksd_real rows[HARD_N], scores[2][HARD_N];
+    npksd_options options = small_options();
+    options.estimator = NPKSD_ESTIMATOR_SPLINE;
+    options.fit_rows = HARD_N;
+    for (size_t i = 0; i < HARD_N; i++)
+        rows[i] = (npksd_real)i + (npksd_real)0.5;
+    for (int hard = 0; hard < 2; hard++) {
+        npksd_tester *tester = NULL;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, HARD_N, 1, ordered_sample, &hard, &options));
+        while (npksd_tester_scores(tester, rows, HARD_N, scores[hard]) == NPKSD_ERROR_STATE)
+            ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1));
+        npksd_tester_destroy(tester);
+    }
+    for (size_t i = 0; i < HARD_N; i++)
+        ASSERT_IN_RANGE(scores[0][i], scores[1][i], sizeof(npksd_real) == 4 ? 1e-4 : 1e-9);
     PASS();
 }
 
@@ -451,5 +467,6 @@ SUITE(suite_edge)
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NONE);
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NEIGHBOURS);
     RUN_TEST(too_wide_for_memory);
-    RUN_TEST(no_order_is_slow);
+    RUN_TEST(hard_order_of_null_values);
+    RUN_TEST(hard_order_of_rows);
 }
