@@ -17,7 +17,7 @@ FUZZ_FLAGS =
 AFL_CC ?= afl-clang-fast
 AFL_FUZZ ?= afl-fuzz
 
-.PHONY: replay fuzz fuzz-float fuzz-long fuzz-afl
+.PHONY: replay fuzzed fuzz fuzz-float fuzz-long fuzz-afl
 
 # ======== fuzzing ========
 
@@ -26,9 +26,16 @@ $(BUILD)/fuzz_%: fuzz_%.c fuzz.h $(HEADER) Makefile | $(BUILD)
 
 # Every input that ever mattered, and some that nobody thought of.
 REPLAY_RANDOM ?= 1000
-replay: $(HARNESSES:%=$(BUILD)/fuzz_%)
+replay: fuzzed $(HARNESSES:%=$(BUILD)/fuzz_%)
 	@set -e; for name in $(HARNESSES); do $(BUILD)/fuzz_$$name corpus/$$name/*; \
 		$(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) 1; done
+
+# Every public function is called by a harness; the list is that of the header.
+fuzzed:
+	@names=$$(sed -n 's/^NPKSD_API [^(]*[ *]\(npksd_[a-z_]*\)(.*/\1/p' $(HEADER)); \
+	[ -n "$$names" ] || { echo "no public function found in $(HEADER)"; exit 1; }; \
+	for name in $$names; do grep -q "\b$$name(" fuzz.h fuzz_*.c || missing="$$missing $$name"; done; \
+	[ -z "$$missing" ] || { echo "no fuzz harness calls:$$missing"; exit 1; }
 
 # No comparison tracing: it costs three times the speed, and checksums are made right by the harness.
 LIBFUZZER = -g -O2 -I.. -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined,float-divide-by-zero \
