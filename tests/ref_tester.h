@@ -66,6 +66,14 @@ typedef enum test_shape {
     SHAPE_COUNT
 } test_shape;
 
+/* One problem of a table: a shape of data, its size, and what to change in the options. */
+typedef struct problem {
+    const char *name;
+    test_shape shape;
+    size_t n, m;
+    const char *words;
+} problem;
+
 REF_FN const char *shape_name(test_shape shape)
 {
     static const char *const names[SHAPE_COUNT] = { "chain", "skew", "ties",      "constant",

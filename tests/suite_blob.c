@@ -1,4 +1,5 @@
 /* Blobs come from anywhere: cut, altered, or made with ill will and a right checksum. */
+#include "blob_bytes.h"
 #include "support.h"
 
 static npksd_real data[SMALL_N * SMALL_M];
@@ -29,27 +30,12 @@ static npksd_status make_blob(blob *b, const npksd_options *options, size_t n, s
     return status;
 }
 
-static void put_word(unsigned char *at, uint64_t word, size_t bytes)
-{
-    for (size_t k = 0; k < bytes; k++)
-        at[k] = (unsigned char)(word >> (8 * k));
-}
-
 static void put_real(unsigned char *at, npksd_real value)
 {
     uint64_t wide = 0;
     uint32_t narrow = 0;
     memcpy(sizeof value == 8 ? (void *)&wide : (void *)&narrow, &value, sizeof value);
     put_word(at, sizeof value == 8 ? wide : narrow, sizeof value);
-}
-
-/* The checksum made right again: FNV-1a of all before it. */
-static void sign_blob(unsigned char *bytes, size_t size)
-{
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
-    for (size_t k = 0; k < size - 8; k++)
-        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
-    put_word(bytes + size - 8, sum, 8);
 }
 
 /* Loads a copy that ends where its memory ends; 0 = refused with FORMAT and nothing allocated. */

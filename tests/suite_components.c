@@ -1,14 +1,5 @@
 /* The statistic T of every replicate and of observed rows, worked out again from recorded calls. */
-#include "options.h"
 #include "ref_tester.h"
-
-/* One problem: a shape of data, its size, and what to change in the options. */
-typedef struct problem {
-    const char *name;
-    test_shape shape;
-    size_t n, m;
-    const char *words;
-} problem;
 
 static npksd_options component_options(void)
 {

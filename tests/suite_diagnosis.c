@@ -1,5 +1,4 @@
 /* Where do they differ: shares of coordinates, their p-values, influence of rows, range, flags. */
-#include "options.h"
 #include "ref_tester.h"
 
 static npksd_options diagnosis_options(void)
@@ -153,13 +152,6 @@ static enum greatest_test_res compare_coordinates(const char *name, const ref_te
     free(most);
     PASS();
 }
-
-typedef struct problem {
-    const char *name;
-    test_shape shape;
-    size_t n, m;
-    const char *words;
-} problem;
 
 /* Moved in one coordinate, one row far out. */
 static void observed_rows(const problem *p, npksd_real *rows)

@@ -311,12 +311,8 @@ TEST bootstrap_without_generator(void)
     npksd_tester *tester = NULL;
     npksd_result result, again;
     size_t bytes = 0;
-    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
-    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
-    options.standardize = 0;
-    options.bandwidth = 1;
+    set_options(&options, "score_callback wild stein moment unscaled bandwidth=1");
     for (size_t fit_rows = 2; fit_rows < 200; fit_rows *= 9) { /* even if fewer than n */
         options.fit_rows = fit_rows;
         ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
@@ -417,38 +413,19 @@ static enum greatest_test_res run_to_failure(npksd_options options, test_source 
     PASS();
 }
 
-TEST every_generator_call_fails_once(void)
-{
-    for (size_t v = 0; v < variant_count(); v++) {
-        npksd_status status = NPKSD_ERROR_GENERATOR;
-        size_t failures = 0;
-        test_source source;
-        memset(&source, 0, sizeof source);
-        for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
-            CHECK_CALL(run_to_failure(variant_options(v), &source, &source, &status));
-            ASSERT_STATUSm(variant_name(v),
-                           source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
-                           status);
-            failures += status != NPKSD_OK;
-        }
-        ASSERTm(variant_name(v), failures > 0);
-    }
-    PASS();
-}
-
-TEST every_score_call_fails_once(void)
+TEST every_callback_fails_once(int in_score)
 {
     for (size_t v = 0; v < variant_count(); v++) {
         npksd_options options = variant_options(v);
         npksd_status status = NPKSD_ERROR_GENERATOR;
+        size_t failures = 0;
         test_source source;
-        if (options.estimator != NPKSD_ESTIMATOR_CALLBACK)
+        if (in_score && options.estimator != NPKSD_ESTIMATOR_CALLBACK)
             continue;
         memset(&source, 0, sizeof source);
-        options.score_user_data = &source;
-        size_t failures = 0;
+        options.score_user_data = in_score ? &source : NULL;
         for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
-            CHECK_CALL(run_to_failure(options, NULL, &source, &status));
+            CHECK_CALL(run_to_failure(options, in_score ? NULL : &source, &source, &status));
             ASSERT_STATUSm(variant_name(v),
                            source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
                            status);
@@ -473,6 +450,6 @@ SUITE(suite_memory)
     RUN_TEST(bootstrap_without_generator);
     RUN_TEST(workspace_one_byte_short);
     RUN_TEST(dirty_workspace);
-    RUN_TEST(every_generator_call_fails_once);
-    RUN_TEST(every_score_call_fails_once);
+    RUN_TEST1(every_callback_fails_once, 0);
+    RUN_TEST1(every_callback_fails_once, 1);
 }

@@ -418,10 +418,8 @@ TEST bootstrap_has_no_replicates(void)
     npksd_real out[SMALL_REPLICATES];
     npksd_result result;
     memset(&worker, 0, sizeof worker);
-    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
-    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options.components = NPKSD_COMPONENT_STEIN;
+    set_options(&options, "score_callback wild stein");
     npksd_tester *tester = make(&options);
     ASSERT(tester);
     ASSERT_STATUS(NPKSD_OK, finish(tester));

@@ -1,5 +1,4 @@
 #include "support.h"
-#include "options.h"
 
 uint64_t test_seed = 1;
 int test_quick = 0;

@@ -2,7 +2,7 @@
 #ifndef NPKSD_TESTS_SUPPORT_H
 #define NPKSD_TESTS_SUPPORT_H
 
-#include "npksd.h"
+#include "options.h"
 #ifdef NPKSD_UPSTREAM_GREATEST
 #include "greatest.h"
 #else
