@@ -306,7 +306,7 @@ TEST hostile_shape(void)
         npksd_tester *tester;
         size_t n = 0, m = 0;
         put_word(b.bytes + BLOB_N, sizes[k % SIZES], 8);
-        put_word(b.bytes + BLOB_M, k < SIZES ? SMALL_M : sizes[k / SIZES], 8);
+        put_word(b.bytes + BLOB_M, k < SIZES ? (uint64_t)SMALL_M : sizes[k / SIZES], 8);
         sign_blob(b.bytes, b.size);
         npksd_status status = load_copy(b.bytes, b.size, &heap, &tester);
         if (status == NPKSD_OK) {
@@ -332,8 +332,10 @@ TEST hostile_callbacks(void)
     blob b;
     for (int estimator = 0; estimator < 2; estimator++) {
         ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
-        put_word(b.bytes + (estimator ? BLOB_ESTIMATOR : BLOB_SUMMARY),
-                 estimator ? NPKSD_ESTIMATOR_CALLBACK : NPKSD_SUMMARY_CALLBACK, 4);
+        if (estimator)
+            put_word(b.bytes + BLOB_ESTIMATOR, NPKSD_ESTIMATOR_CALLBACK, 4);
+        else
+            put_word(b.bytes + BLOB_SUMMARY, NPKSD_SUMMARY_CALLBACK, 4);
         sign_blob(b.bytes, b.size);
         CHECK_CALL(refused(b.bytes, b.size));
         free(b.bytes);

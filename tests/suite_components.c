@@ -1,17 +1,7 @@
 /* The statistic T of every replicate and of observed rows, worked out again from recorded calls. */
 #include "ref_tester.h"
 
-static npksd_options component_options(void)
-{
-    npksd_options options = npksd_default_options();
-    options.seed = test_seed + 100;
-    options.fit_rows = 64;
-    options.replicates = 19;
-    options.pilot = 6;
-    options.estimator = NPKSD_ESTIMATOR_GAUSS;
-    options.score_fn = chain_score;
-    return options;
-}
+static npksd_options component_options(void) { return problem_options(test_seed + 100, ""); }
 
 /* Observed rows differ from the generator's in place and spread; some are equal to one another. */
 static void observed_rows(const problem *p, npksd_real *rows)

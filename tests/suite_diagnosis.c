@@ -1,18 +1,7 @@
 /* Where do they differ: shares of coordinates, their p-values, influence of rows, range, flags. */
 #include "ref_tester.h"
 
-static npksd_options diagnosis_options(void)
-{
-    npksd_options options = npksd_default_options();
-    options.seed = test_seed + 200;
-    options.fit_rows = 64;
-    options.replicates = 19;
-    options.pilot = 6;
-    options.estimator = NPKSD_ESTIMATOR_GAUSS;
-    options.score_fn = chain_score;
-    options.diagnose = 1;
-    return options;
-}
+static npksd_options diagnosis_options(void) { return problem_options(test_seed + 200, "diagnose"); }
 
 /* ======== the reference itself ======== */
 

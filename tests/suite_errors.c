@@ -547,21 +547,21 @@ TEST overflowing_test(void)
 TEST the_last_size_that_fits(size_t v)
 {
     npksd_options options = variant_options(v);
-    size_t fits = 1, not = SIZE_MAX, bytes, before = 0;
+    size_t fits = 1, beyond = SIZE_MAX, bytes, before = 0;
     if (options.resample_distinct)
         options.resample = 1;
-    while (not - fits > 1) {
-        size_t n = fits + (not - fits) / 2;
+    while (beyond - fits > 1) {
+        size_t n = fits + (beyond - fits) / 2;
         if (npksd_tester_size(n, 1, &options, &bytes) == NPKSD_OK)
             fits = n;
         else
-            not = n;
+            beyond = n;
     }
     for (size_t n = fits > 40 ? fits - 40 : 1; n <= fits; n++, before = bytes) {
         ASSERT_STATUS(NPKSD_OK, npksd_tester_size(n, 1, &options, &bytes));
         ASSERTm("more rows, more bytes", bytes >= before && bytes / sizeof(npksd_real) > n);
     }
-    for (size_t n = not; n < not + 40; n++)
+    for (size_t n = beyond; n < beyond + 40; n++)
         ASSERT(too_much(npksd_tester_size(n, 1, &options, &bytes)));
     PASS();
 }
