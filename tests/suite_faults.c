@@ -145,19 +145,38 @@ static npksd_status make_tester(fault_world *world, npksd_tester **tester)
     return status;
 }
 
+static npksd_status step_and_check(fault_world *world, npksd_tester *tester)
+{
+    npksd_status status;
+    do
+        status = npksd_tester_step(tester, 3);
+    while (status == NPKSD_MORE);
+    world->outputs_kept = 1;
+    return status == NPKSD_OK ? check_again(world, tester) : status;
+}
+
 static npksd_status enter_tester(fault_world *world)
 {
     npksd_tester *tester;
     npksd_status status = make_tester(world, &tester);
-    if (status == NPKSD_OK) {
-        do
-            status = npksd_tester_step(tester, 3);
-        while (status == NPKSD_MORE);
-        world->outputs_kept = 1;
-    }
     if (status == NPKSD_OK)
-        status = check_again(world, tester);
+        status = step_and_check(world, tester);
     npksd_tester_destroy(tester);
+    return status;
+}
+
+static npksd_status enter_init(fault_world *world)
+{
+    npksd_tester *tester;
+    size_t bytes = 0;
+    npksd_status status = npksd_tester_size(world->n, FAULT_M, &world->options, &bytes);
+    void *workspace = malloc(bytes);
+    if (status == NPKSD_OK)
+        status = npksd_tester_init(&tester, world->n, FAULT_M, chain_sample, &world->sample,
+                                   &world->options, workspace, bytes);
+    if (status == NPKSD_OK)
+        status = step_and_check(world, tester);
+    free(workspace);
     return status;
 }
 
@@ -294,6 +313,7 @@ static const struct {
 } entries[] = {
     { "test", enter_test },           { "stopping_test", enter_stopping_test },
     { "tester", enter_tester },       { "scores", enter_scores },
+    { "init", enter_init },
     { "workers", enter_workers },     { "samples", enter_samples },
     { "self_check", enter_self_check }, { "power", enter_power },
     { "load", enter_load },           { "statistic", enter_statistic },
