@@ -1,6 +1,7 @@
 # What makes npksd.h trustworthy beyond its suites; part of tests/Makefile.
 #
 #   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
+#   make fuzzed                 every public function is called by a harness (in `make`)
 #   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of fuzz_api, fuzz_blob, fuzz_callbacks
 #   make fuzz-long              the same for an hour each, double and float
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
@@ -21,7 +22,7 @@ AFL_FUZZ ?= afl-fuzz
 
 # ======== fuzzing ========
 
-$(BUILD)/fuzz_%: fuzz_%.c fuzz.h $(HEADER) Makefile | $(BUILD)
+$(BUILD)/fuzz_%: fuzz_%.c fuzz.h blob_bytes.h $(HEADER) Makefile | $(BUILD)
 	$(COMPILE) $(LDFLAGS) $< -o $@ -lm
 
 # Every input that ever mattered, and some that nobody thought of.
