@@ -415,7 +415,9 @@ NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows, size_t count,
                                            npksd_real *scores);
 /* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn. With
-   an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit. */
+   an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit. A callback that fails leaves scores
+   as they were; but with count > n, or in the middle of a replicate, with some whole rows from the first on
+   (an explicit score: with what it wrote). */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
@@ -453,7 +455,8 @@ NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker, size_t first,
                                                size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a prepared
-   tester, each with a worker of its own; the numbers do not depend on the split. */
+   tester, each with a worker of its own; the numbers do not depend on the split. On an error those before
+   the replicate that failed are in out, and the rest of out is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -2385,11 +2388,9 @@ static npksd_real npksdi_held_out_loss(const npksd_tester *t, const npksdi_famil
 /* AUTO tries GAUSS alone where values repeat: flexible families would chase the atoms. */
 static int npksdi_may_use(const npksd_tester *t, size_t i, size_t family)
 {
-    if (npksdi_is_constant(t, i))
-        return 0;
-    if (t->options_.estimator != NPKSD_ESTIMATOR_AUTO || t->options_.smooth > 0)
-        return 1;
-    return t->family_[family].kind_ == NPKSD_ESTIMATOR_GAUSS || npksdi_ints(t, t->at_.tied_)[i] == 0;
+    return !npksdi_is_constant(t, i) &&
+           (t->options_.smooth > 0 || t->family_[family].kind_ == NPKSD_ESTIMATOR_GAUSS ||
+            npksdi_ints(t, t->at_.tied_)[i] == 0);
 }
 
 /* One candidate (family, ridge) for one coordinate: solve on the fit sums, judge on the held-out ones.
@@ -2510,13 +2511,13 @@ static npksd_status npksdi_solve_item(npksd_tester *t, int select, uint64_t *cos
 
 /* ======== >>operator: weights, and the columns that a Stein kernel is made of ======== */
 
-/* Draw B coordinates: w_i = k_i / B; B = 0: 1/m each. picks has room for m numbers. */
+/* Draw B > 0 coordinates: w_i = k_i / B. picks has room for m numbers. */
 static void npksdi_draw_weights(const npksd_tester *t, npksd_rng *rng, npksd_real *weights,
                                 npksd_real *picks)
 {
     size_t m = t->m_, B = t->options_.resample;
     for (size_t i = 0; i < m; i++) {
-        weights[i] = B == 0 ? 1 / (npksd_real)m : 0;
+        weights[i] = 0;
         picks[i] = (npksd_real)i;
     }
     for (size_t j = 0; j < B; j++) {
@@ -2530,7 +2531,7 @@ static void npksdi_draw_weights(const npksd_tester *t, npksd_rng *rng, npksd_rea
             weights[npksdi_below(rng, m)] += 1;
         }
     }
-    for (size_t i = 0; i < m && B > 0 && !t->options_.resample_distinct; i++)
+    for (size_t i = 0; i < m && !t->options_.resample_distinct; i++)
         weights[i] /= (npksd_real)B;
 }
 
@@ -4078,7 +4079,7 @@ static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
         if (npksdi_describe_family(&family, o->estimator, o, m, npksdi_kept_rows(o, m)) >
             NPKSD_FEATURES_MAX)
             return "estimator, summary, degree, basis: more than 256 features a coordinate";
-    if (npksdi_summary_dim(o, m) > 65536 && m > 1 && o->summary == NPKSD_SUMMARY_CALLBACK)
+    if (npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK)
         return "summary_dim: too large";
     if (!npksdi_is_flag(o->standardize))
         return "standardize: 0 or 1";
@@ -4171,7 +4172,7 @@ static void npksdi_plan_families(npksd_tester *t)
         list[count++] = NPKSD_ESTIMATOR_SPLINE;
         if (t->d_ == 1 || t->d_ == 2) /* curved in t, which a spline in x is not by default */
             list[count++] = NPKSD_ESTIMATOR_POLY;
-        else if (t->summary_ == NPKSD_SUMMARY_ALL && t->m_ > 3)
+        else if (t->summary_ == NPKSD_SUMMARY_ALL)
             list[count++] = NPKSD_ESTIMATOR_RBF;
     } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
         list[count++] = o->estimator;
@@ -4957,8 +4958,7 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         status = npksdi_solve_item(t, t->stage_ == NPKSDI_STAGE_SELECT, cost);
         *more = t->item_[0] < t->family_count_;
         break;
-    case NPKSDI_STAGE_SUBSAMPLE: *more = npksdi_subsample_item(t, cost); break;
-    default: *more = 0; break;
+    default: *more = npksdi_subsample_item(t, cost); break; /* NPKSDI_STAGE_SUBSAMPLE */
     }
     return status == NPKSD_OK ? npksdi_summary_status(npksdi_own_scratch(t)) : status;
 }
@@ -5270,7 +5270,7 @@ static void npksdi_report_coordinates(npksd_tester *t, const npksd_real *v, npks
     for (size_t r = 0; r < b; r++) {
         most[r] = -NPKSDI_HUGE;
         for (size_t i = 0; i < m; i++)
-            if (NPKSDI_MODEL(t, weights)[i] > 0 || t->options_.resample_redraw)
+            if (NPKSDI_MODEL(t, weights)[i] > 0)
                 most[r] = npksdi_max(most[r], (null[r * t->width_ + 1 + i] - mean[i]) / sd[i]);
     }
     for (size_t i = 0; i < m; i++) {
@@ -5492,6 +5492,21 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_set_rulers(t);
 }
 
+/* A tester in memory that is large enough. */
+static npksd_tester *npksdi_tester_place(void *memory, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                         void *user_data, const npksd_options *checked)
+{
+    size_t slack = (NPKSDI_ALIGNMENT - (uintptr_t)memory % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
+    npksd_tester *t = (npksd_tester *)(void *)((char *)memory + slack);
+    int none = sample_fn == NULL && checked->calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    npksdi_source source = {none ? NPKSDI_NO_ROWS : NPKSDI_GENERATED_ROWS, 0, 0};
+    npksdi_plan(t, n, m, checked, source);
+    t->sample_fn_ = sample_fn;
+    t->user_data_ = user_data;
+    npksdi_tester_begin(t);
+    return t;
+}
+
 NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
                                           npksd_sample_fn sample_fn, void *user_data,
                                           const npksd_options *options, void *workspace, size_t bytes)
@@ -5510,14 +5525,7 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
         status = NPKSD_ERROR_MEMORY;
     if (status != NPKSD_OK)
         return status;
-    size_t slack = (NPKSDI_ALIGNMENT - (uintptr_t)workspace % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
-    npksd_tester *t = (npksd_tester *)(void *)((char *)workspace + slack);
-    npksdi_source source = {sample_fn != NULL ? NPKSDI_GENERATED_ROWS : NPKSDI_NO_ROWS, 0, 0};
-    npksdi_plan(t, n, m, &checked, source);
-    t->sample_fn_ = sample_fn;
-    t->user_data_ = user_data;
-    npksdi_tester_begin(t);
-    *tester = t;
+    *tester = npksdi_tester_place(workspace, n, m, sample_fn, user_data, &checked);
     return NPKSD_OK;
 }
 
@@ -5545,31 +5553,33 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
 }
 #endif
 
+/* Without a generator for npksd_statistic, too, which never draws. */
+static npksd_status npksdi_create(npksd_tester **tester, size_t n, size_t m, npksd_sample_fn sample_fn,
+                                  void *user_data, const npksd_options *checked)
+{
+    size_t bytes;
+    npksd_status status = npksd_tester_size(n, m, checked, &bytes);
+    if (status != NPKSD_OK)
+        return status;
+    void *memory = npksdi_alloc(&checked->allocator, bytes);
+    if (memory == NULL)
+        return NPKSD_ERROR_MEMORY;
+    *tester = npksdi_tester_place(memory, n, m, sample_fn, user_data, checked);
+    (*tester)->memory_ = memory;
+    (*tester)->memory_bytes_ = bytes;
+    return NPKSD_OK;
+}
+
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
     npksd_options checked;
-    size_t bytes;
     if (tester == NULL)
         return NPKSD_ERROR_ARGUMENT;
     *tester = NULL;
     npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status == NPKSD_OK)
-        status = npksd_tester_size(n, m, options, &bytes);
-    if (status != NPKSD_OK)
-        return status;
-    void *memory = npksdi_alloc(&checked.allocator, bytes);
-    if (memory == NULL)
-        return NPKSD_ERROR_MEMORY;
-    status = npksd_tester_init(tester, n, m, sample_fn, user_data, &checked, memory, bytes);
-    if (status != NPKSD_OK) {
-        npksdi_free(&checked.allocator, memory, bytes);
-        return status;
-    }
-    (*tester)->memory_ = memory;
-    (*tester)->memory_bytes_ = bytes;
-    return NPKSD_OK;
+    return status == NPKSD_OK ? npksdi_create(tester, n, m, sample_fn, user_data, &checked) : status;
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -5657,18 +5667,14 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     npksd_real *z = NPKSDI_IN(t, w, z) + NPKSDI_T, *s = NPKSDI_IN(t, w, scores);
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
-    if (t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        int room = !t->drawn_ && count <= t->n_; /* else score_fn must write to scores itself */
-        npksd_real *given = room ? NPKSDI_IN(t, w, rows) : scores;
-        if (t->options_.score_fn(rows, count, m, given, t->options_.score_user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-        if (!npksdi_finite(given, count * m))
-            return NPKSD_ERROR_NONFINITE;
-        if (room)
-            NPKSD_MEMCPY(scores, given, count * m * sizeof *scores);
-        return NPKSD_OK;
-    }
-    for (size_t first = 0; first < count; first += NPKSDI_T) {
+    int room = !t->drawn_ && count <= t->n_; /* to keep an answer until it is whole */
+    npksd_real *out = room ? NPKSDI_IN(t, w, rows) : scores;
+    int given = t->options_.estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0; /* its own words, unchanged */
+    if (given && t->options_.score_fn(rows, count, m, out, t->options_.score_user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    if (given && !npksdi_finite(out, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    for (size_t first = 0; first < count && !given; first += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - first);
         npksdi_scale_panel(t, rows + first * m, some, z - NPKSDI_T);
         npksd_status status = npksdi_score_panel(t, w, z, rows + first * m, some, NULL, s);
@@ -5678,9 +5684,11 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
             for (size_t j = 0; j < m; j++) {
                 npksd_real score = s[j * NPKSDI_T + l] / NPKSDI_MODEL(t, scale)[j]; /* scale: 1e-310 */
                 npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
-                scores[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
+                out[(first + l) * m + j] = npksdi_finite(&score, 1) ? score : most;
             }
     }
+    if (room && count > 0)
+        NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
     return NPKSD_OK;
 }
 
@@ -5788,18 +5796,6 @@ static void npksdi_statistic_panel(npksd_tester *t, npksdi_scratch *w, const npk
     npksdi_columns_panel(t, w, panel, x, s);
 }
 
-static int npksdi_no_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
-{
-    (void)rows, (void)count, (void)m, (void)rng, (void)user_data;
-    return 1;
-}
-static int npksdi_no_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores,
-                           void *user_data)
-{
-    (void)rows, (void)count, (void)m, (void)scores, (void)user_data;
-    return 1;
-}
-
 NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n, size_t m,
                                         const npksd_real *weights, const npksd_options *options,
                                         npksd_real *out)
@@ -5822,8 +5818,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.scale_count = options->scale_count;
     o.components = NPKSD_COMPONENT_STEIN;
     o.summary = NPKSD_SUMMARY_NONE;
-    o.estimator = NPKSD_ESTIMATOR_CALLBACK;
-    o.score_fn = npksdi_no_score;
+    o.estimator = NPKSD_ESTIMATOR_GAUSS;
     o.fit_rows = 2;
     npksd_real first_scale = 1;
     if (npksd_options_problem(&o, n, m) != NULL)
@@ -5844,7 +5839,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
         if (npksdi_abs(scores[i]) > NPKSDI_UNSCALED_CLAMP ||
             npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > NPKSDI_UNSCALED_CLAMP)
             return NPKSD_ERROR_NUMERIC;
-    npksd_status status = npksd_tester_create(&t, n, m, npksdi_no_sample, NULL, &o);
+    npksd_status status = npksdi_create(&t, n, m, NULL, NULL, &o);
     if (status != NPKSD_OK)
         return status;
     npksdi_scratch *w = npksdi_own_scratch(t);
@@ -5890,9 +5885,7 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
     if (rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
         return "rows: too many numbers";
     if (n % o->block != 0)
-        return "block: must divide n";
-    if (rows / o->block < 2 * (n / o->block) || rows / o->block < 2)
-        return "block: too few whole blocks of synthetic rows";
+        return "block: must divide n"; /* then 2 n rows hold blocks enough to split */
     if (o->features > 0)
         return "features: not with fixed samples";
     if (o->resample > 0 && o->resample_redraw)
@@ -6246,8 +6239,6 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     if (o.estimator == NPKSD_ESTIMATOR_AUTO)
         own = npksdi_max_size(1, npksdi_min_size(fit, o.fit_rows / 4 * 5) / 5);
     o.fit_rows = npksdi_min_size(fit - own, o.fit_rows);
-    if (fit < own + 2 || o.fit_rows < 2)
-        return NPKSD_ERROR_ARGUMENT;
     npksdi_source source = {NPKSDI_GIVEN_ROWS, s.pool_, own};
     npksdi_sizer sizer = {0, 0};
     size_t needed = npksdi_plan(&plan, n, m, &o, source);
@@ -6357,19 +6348,14 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
 {
     npksd_options o;
     npksd_self_check_result found;
-    npksdi_sizer sizer = {0, 0};
     if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000 ||
         npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
         return NPKSD_ERROR_ARGUMENT;
-    size_t at_rows = npksdi_room(&sizer, npksdi_times(&sizer, n, 2 * m), sizeof(npksd_real));
-    size_t at_p = npksdi_room(&sizer, runs, sizeof(npksd_real));
-    if (sizer.bad_)
+    size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
+    npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes), *p;
+    if (rows == NULL)
         return NPKSD_ERROR_MEMORY;
-    char *memory = (char *)npksdi_alloc(&o.allocator, sizer.bytes_);
-    if (memory == NULL)
-        return NPKSD_ERROR_MEMORY;
-    npksd_real *rows = (npksd_real *)(void *)(memory + at_rows);
-    npksd_real *p = (npksd_real *)(void *)(memory + at_p);
+    p = rows + 2 * n * m;
     npksd_status status = NPKSD_OK;
     npksd_rng given = o.rng;
     NPKSD_MEMSET(&found, 0, sizeof found);
@@ -6417,7 +6403,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
         found.suspicious = found.uniform_p < NPKSDI_C(0.01) || !found.repeatable;
         *result = found;
     }
-    npksdi_free(&o.allocator, memory, sizer.bytes_);
+    npksdi_free(&o.allocator, rows, bytes);
     return status;
 }
 
@@ -6522,7 +6508,7 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->user_data != NULL)
         w->user_data_ = worker->user_data;
     npksd_real *values = NPKSDI_IN(t, w, values), *v = NPKSDI_IN(t, w, scores);
-    for (size_t k = 0; k < count && status == NPKSD_OK; k++) {
+    for (size_t k = 0; k < count; k++) {
         unsigned leading;
         npksd_real *row = out + k * t->width_;
         status = npksdi_draw(t, w, t->n_, NPKSDI_STREAM(NPKSDI_REPLICATE, first + k));
@@ -6851,8 +6837,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
     blob.size_ = size - 8;
     npksdi_blob_options(&blob, &o, &n, &m, scales);
     o.scales = scales;
-    if (blob.bad_ || npksd_options_problem(&o, n, m) != NULL || o.estimator == NPKSD_ESTIMATOR_CALLBACK ||
-        (o.summary == NPKSD_SUMMARY_CALLBACK && m > 1))
+    if (blob.bad_ || npksd_options_problem(&o, n, m) != NULL) /* a callback that is not there is a problem, too */
         return NPKSD_ERROR_FORMAT;
     if (allocator != NULL)
         o.allocator = *allocator;

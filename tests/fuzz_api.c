@@ -345,6 +345,7 @@ static void run_primitives(api_case *c)
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
 {
     static api_case c; /* large */
+    LAW(npksd_version() == NPKSD_VERSION);
     take_case(&c, bytes, size);
     const char *problem = npksd_options_problem(&c.options, c.n, c.m);
     LAW(problem == NULL || problem[0] != 0);

@@ -4,6 +4,7 @@
  *     odd    edits (place, kind, value) of a blob that the library made; the second byte says which one
  * and bit 1 of it whether the harness makes length and checksum right, as a stranger with ill will would.
  */
+#include "blob_bytes.h"
 #include "fuzz.h"
 
 enum { N = 20, M = 3, BLOBS = 10, BLOB_MOST = 1 << 15 };
@@ -49,22 +50,13 @@ static size_t make_model(size_t which, unsigned char *bytes)
     return size;
 }
 
-static void put_word(unsigned char *at, uint64_t word, size_t bytes)
-{
-    for (size_t k = 0; k < bytes; k++)
-        at[k] = (unsigned char)(word >> (8 * k));
-}
-
 /* Length and checksum as the library would write them. */
 static void sign(unsigned char *bytes, size_t size)
 {
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
     if (size < 64)
         return;
     put_word(bytes + 16, size, 8);
-    for (size_t k = 0; k < size - 8; k++)
-        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
-    put_word(bytes + size - 8, sum, 8);
+    sign_blob(bytes, size);
 }
 
 /* 3 bytes of place and kind, then what the kind needs. */

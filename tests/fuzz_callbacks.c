@@ -185,6 +185,28 @@ static void law_of_trouble(const callback_case *c, npksd_status status)
     LAW(status != NPKSD_ERROR_FORMAT);
 }
 
+/* Replicates are whole numbers up to the one that failed, and nothing behind it. */
+static void law_of_replicates(npksd_status status, const npksd_real *values, size_t count, size_t width)
+{
+    size_t written = 0;
+    while (written < count * width && !is_marked(values + written, sizeof *values))
+        written++;
+    LAW(written % width == 0 && is_number(values, written));
+    LAW(is_marked(values + written, (count * width - written) * sizeof *values));
+    LAW((status == NPKSD_OK) == (written == count * width) || count == 0);
+}
+
+static void run_scores(callback_case *c, npksd_tester *tester, int finished)
+{
+    npksd_real scores[N_MOST * M_MOST];
+    memset(scores, MARK, sizeof scores);
+    c->met_nan = c->met_give_up = 0;
+    npksd_status status = npksd_tester_scores(tester, c->observed, c->n, scores);
+    if (finished)
+        law_of_trouble(c, status);
+    LAW(status == NPKSD_OK ? is_number(scores, c->n * c->m) : is_marked(scores, sizeof scores));
+}
+
 static void run_tester(callback_case *c)
 {
     npksd_tester *tester = (npksd_tester *)c;
@@ -199,10 +221,12 @@ static void run_tester(callback_case *c)
     npksd_worker worker;
     npksd_real values[REPLICATES * (1 + M_MOST)];
     memset(&worker, 0, sizeof worker);
+    memset(values, MARK, sizeof values);
     status = npksd_tester_step(tester, units);
     if (status >= 0 && first > 0 && npksd_tester_prepare(tester) == NPKSD_OK) {
         npksd_status drawn =
             npksd_tester_replicates(tester, &worker, first, REPLICATES - first, values);
+        law_of_replicates(drawn, values, REPLICATES - first, npksd_tester_width(tester));
         if (drawn == NPKSD_OK)
             LAW(npksd_tester_merge(tester, first, REPLICATES - first, values) == NPKSD_OK);
     }
@@ -223,6 +247,7 @@ static void run_tester(callback_case *c)
         else
             LAW(is_marked(&result, sizeof result));
     }
+    run_scores(c, tester, status == NPKSD_OK);
     npksd_tester_destroy(tester);
 }
 
@@ -251,13 +276,49 @@ static void run_one_call(callback_case *c, unsigned which)
         law_result(&result);
 }
 
+static void run_diagnosis(callback_case *c)
+{
+    npksd_real out[3 * M_MOST + N_MOST + REPLICATES];
+    npksd_result result;
+    npksd_diagnosis diagnosis = { out, out + M_MOST, out + 2 * M_MOST, out + 3 * M_MOST };
+    memset(out, MARK, sizeof out);
+    memset(&result, MARK, sizeof result);
+    npksd_status status =
+        npksd_test_samples_diagnose(c->observed, c->n, c->synthetic, SYNTHETIC, c->m, &c->options, &result,
+                                    &diagnosis, out + 3 * M_MOST + N_MOST);
+    law_of_trouble(c, status);
+    if (status == NPKSD_OK)
+        law_result(&result);
+    LAW(status == NPKSD_OK ? is_number(out, sizeof out / sizeof out[0])
+                           : is_marked(out, sizeof out) && is_marked(&result, sizeof result));
+}
+
+static void run_primitives(callback_case *c)
+{
+    npksd_real median, statistic;
+    memset(&median, MARK, sizeof median);
+    memset(&statistic, MARK, sizeof statistic);
+    npksd_status status = npksd_median_distance(c->observed, c->n, c->m, &c->options, &median);
+    law_of_trouble(c, status);
+    LAW(status == NPKSD_OK ? is_number(&median, 1) && median > 0 : is_marked(&median, sizeof median));
+    c->options.bandwidth = 1;
+    c->options.statistic = NPKSD_STATISTIC_V;
+    status = npksd_statistic(c->observed, c->synthetic, c->n, c->m, NULL, &c->options, &statistic);
+    law_of_trouble(c, status);
+    LAW(status == NPKSD_OK ? is_number(&statistic, 1) : is_marked(&statistic, sizeof statistic));
+}
+
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
 {
     static callback_case c;
     take_case(&c, bytes, size);
-    unsigned which = take_byte(&c.in) % 5;
+    unsigned which = take_byte(&c.in) % 7;
     if (which == 4)
         run_tester(&c);
+    else if (which == 5)
+        run_diagnosis(&c);
+    else if (which == 6)
+        run_primitives(&c);
     else
         run_one_call(&c, which);
     LAW(c.heap.live == 0);

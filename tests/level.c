@@ -6,11 +6,8 @@
  *     level            all cases
  *     level 0 2        the even ones, level 1 2 the odd ones: two halves for two cores
  */
-#include "npksd.h"
+#include "options.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SEEDS = 300, ROWS_MAX = 40, COLUMNS_MAX = 3 };
 enum { LEVELS = 2 };
@@ -107,71 +104,31 @@ static const data_kind kinds[] = {
 /* ======== ways to test ======== */
 
 typedef struct method {
-    const char *name;
-    void (*vary)(npksd_options *);
+    const char *name, *words;
     int needs_score;
     int conservative; /* the level is an upper bound only, whatever the data */
     int adjusted;     /* count the smallest adjusted coordinate p-value instead */
 } method;
 
-static void vary_auto(npksd_options *o) { (void)o; }
-static void vary_gauss(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_GAUSS; }
-static void vary_poly(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_POLY; }
-static void vary_spline(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_SPLINE; }
-static void vary_rbf(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_RBF; }
-static void vary_callback(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_CALLBACK; }
-static void vary_all(npksd_options *o) { o->summary = NPKSD_SUMMARY_ALL; }
-static void vary_resample(npksd_options *o) { o->resample = 2; }
-static void vary_features(npksd_options *o) { o->features = 20; }
-static void vary_imq(npksd_options *o) { o->kernel = NPKSD_KERNEL_IMQ; }
-static void vary_scalar(npksd_options *o) { o->form = NPKSD_FORM_SCALAR; }
-static void vary_smooth(npksd_options *o) { o->smooth = (npksd_real)0.3; }
-static void vary_unscaled(npksd_options *o) { o->standardize = 0; }
-static void vary_early_stop(npksd_options *o) { o->stop_after = 25; }
-static void vary_diagnose(npksd_options *o) { o->diagnose = 1; }
-
-static void vary_redraw(npksd_options *o)
-{
-    o->resample = 2;
-    o->resample_redraw = 1;
-}
-
-static void vary_distinct(npksd_options *o)
-{
-    o->resample = 2;
-    o->resample_distinct = 1;
-}
-
-static void vary_paper(npksd_options *o)
-{
-    static const npksd_real one = 1;
-    o->scales = &one;
-    o->scale_count = 1;
-    o->components = NPKSD_COMPONENT_STEIN;
-    o->statistic = NPKSD_STATISTIC_V;
-    o->form = NPKSD_FORM_SCALAR;
-    o->standardize = 0;
-}
-
 static const method methods[] = {
-    { "AUTO", vary_auto, 0, 0, 0 },
-    { "GAUSS", vary_gauss, 0, 0, 0 },
-    { "POLY", vary_poly, 0, 0, 0 },
-    { "SPLINE", vary_spline, 0, 0, 0 },
-    { "RBF", vary_rbf, 0, 0, 0 },
-    { "CALLBACK", vary_callback, 1, 0, 0 },
-    { "summary ALL", vary_all, 0, 0, 0 },
-    { "resample shared", vary_resample, 0, 0, 0 },
-    { "resample redrawn", vary_redraw, 0, 0, 0 },
-    { "resample distinct", vary_distinct, 0, 0, 0 },
-    { "features", vary_features, 0, 0, 0 },
-    { "IMQ", vary_imq, 0, 0, 0 },
-    { "SCALAR", vary_scalar, 0, 0, 0 },
-    { "the paper", vary_paper, 0, 0, 0 },
-    { "smooth", vary_smooth, 0, 0, 0 },
-    { "not scaled", vary_unscaled, 0, 0, 0 },
-    { "early stop", vary_early_stop, 0, 1, 0 },
-    { "adjusted p", vary_diagnose, 0, 1, 1 },
+    { "AUTO", "", 0, 0, 0 },
+    { "GAUSS", "gauss", 0, 0, 0 },
+    { "POLY", "poly", 0, 0, 0 },
+    { "SPLINE", "spline", 0, 0, 0 },
+    { "RBF", "rbf", 0, 0, 0 },
+    { "CALLBACK", "score_callback", 1, 0, 0 },
+    { "summary ALL", "all", 0, 0, 0 },
+    { "resample shared", "resample=2", 0, 0, 0 },
+    { "resample redrawn", "resample=2 redraw", 0, 0, 0 },
+    { "resample distinct", "resample=2 distinct", 0, 0, 0 },
+    { "features", "features=20", 0, 0, 0 },
+    { "IMQ", "imq", 0, 0, 0 },
+    { "SCALAR", "scalar", 0, 0, 0 },
+    { "the paper", "scales=1 stein v scalar unscaled", 0, 0, 0 },
+    { "smooth", "smooth=0.3", 0, 0, 0 },
+    { "not scaled", "unscaled", 0, 0, 0 },
+    { "early stop", "stop_after=25", 0, 1, 0 },
+    { "adjusted p", "diagnose", 0, 1, 1 },
 };
 
 /* The p-value of one fresh data set against one freshly fitted test; negative on error. */
@@ -190,7 +147,7 @@ static double one_p_value(const data_kind *kind, const method *how, uint64_t see
     options.replicates = 99;
     options.pilot = 30;
     options.score_fn = kind->score_fn;
-    how->vary(&options);
+    set_options(&options, how->words);
     kind->sample_fn(rows, kind->n, kind->m, &rng, NULL);
     if (!how->adjusted) {
         status = npksd_test(rows, kind->n, kind->m, kind->sample_fn, NULL, &options, &result);

@@ -66,6 +66,27 @@ typedef enum test_shape {
     SHAPE_COUNT
 } test_shape;
 
+/* One problem of a table: a shape of data, its size, and what to change in the options. */
+typedef struct problem {
+    const char *name;
+    test_shape shape;
+    size_t n, m;
+    const char *words;
+} problem;
+
+static inline npksd_options problem_options(uint64_t seed, const char *words)
+{
+    npksd_options options = npksd_default_options();
+    options.seed = seed;
+    options.fit_rows = 64;
+    options.replicates = 19;
+    options.pilot = 6;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.score_fn = chain_score;
+    set_options(&options, words);
+    return options;
+}
+
 REF_FN const char *shape_name(test_shape shape)
 {
     static const char *const names[SHAPE_COUNT] = { "chain", "skew", "ties",      "constant",

@@ -1,11 +1,12 @@
 /* Blobs come from anywhere: cut, altered, or made with ill will and a right checksum. */
+#include "blob_bytes.h"
 #include "support.h"
 
 static npksd_real data[SMALL_N * SMALL_M];
 
 /* ======== a blob, and where its parts are ======== */
 
-enum { BLOB_N = 24, BLOB_M = 32, BLOB_SCALE_COUNT = 144 };
+enum { BLOB_N = 24, BLOB_M = 32, BLOB_SUMMARY = 88, BLOB_ESTIMATOR = 92, BLOB_SCALE_COUNT = 144 };
 
 typedef struct blob {
     unsigned char *bytes;
@@ -29,27 +30,12 @@ static npksd_status make_blob(blob *b, const npksd_options *options, size_t n, s
     return status;
 }
 
-static void put_word(unsigned char *at, uint64_t word, size_t bytes)
-{
-    for (size_t k = 0; k < bytes; k++)
-        at[k] = (unsigned char)(word >> (8 * k));
-}
-
 static void put_real(unsigned char *at, npksd_real value)
 {
     uint64_t wide = 0;
     uint32_t narrow = 0;
     memcpy(sizeof value == 8 ? (void *)&wide : (void *)&narrow, &value, sizeof value);
     put_word(at, sizeof value == 8 ? wide : narrow, sizeof value);
-}
-
-/* The checksum made right again: FNV-1a of all before it. */
-static void sign_blob(unsigned char *bytes, size_t size)
-{
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
-    for (size_t k = 0; k < size - 8; k++)
-        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
-    put_word(bytes + size - 8, sum, 8);
 }
 
 /* Loads a copy that ends where its memory ends; 0 = refused with FORMAT and nothing allocated. */
@@ -142,6 +128,7 @@ static enum greatest_test_res harmless(const unsigned char *bytes, size_t size, 
     npksd_result result;
     npksd_real scores[SMALL_N * SMALL_M], influence[SMALL_N], coordinates[SMALL_M];
     npksd_diagnosis diagnosis;
+    npksd_worker worker;
     size_t n = 0, m = 0, again = 0;
     npksd_status status = load_copy(bytes, size, &heap, &tester);
     *loaded = status == NPKSD_OK;
@@ -166,6 +153,8 @@ static enum greatest_test_res harmless(const unsigned char *bytes, size_t size, 
         ASSERT_EQ_FMT(size, again, "%zu");
         ASSERT(npksd_tester_step(tester, 1) == NPKSD_OK);
         ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_merge(tester, 0, 1, data));
+        memset(&worker, 0, sizeof worker);
+        ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_replicates(tester, &worker, 0, 1, scores));
     }
     npksd_tester_destroy(tester);
     ASSERT_EQ(0u, heap.live + heap.wrong);
@@ -205,7 +194,7 @@ TEST hostile_numbers(size_t v)
 /* The same everywhere in small blobs. */
 TEST hostile_everywhere(int resample)
 {
-    static const npksd_real values[] = { -1, 0, (npksd_real)1e30 };
+    npksd_real values[] = { -1, 0, (npksd_real)1e30, 1 };
     npksd_options options = small_options();
     blob b;
     options.estimator = NPKSD_ESTIMATOR_RBF;
@@ -216,10 +205,12 @@ TEST hostile_everywhere(int resample)
     options.diagnose = 1;
     options.features = resample ? 3 : 0;
     options.components = resample ? NPKSD_COMPONENT_STEIN : NPKSD_COMPONENT_ALL;
+    for (npksd_real next = 1; finite_bits(&next, 1); next = values[3] * 16)
+        values[3] = next; /* as large as can be */
     ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, 4, 2));
     unsigned char *hostile = (unsigned char *)malloc(b.size);
     for (size_t at = 24; at + 8 + sizeof values[0] <= b.size; at += 4)
-        for (size_t k = 0; k < 3; k++) {
+        for (size_t k = 0; k < sizeof values / sizeof values[0]; k++) {
             int loaded;
             memcpy(hostile, b.bytes, b.size);
             put_real(hostile + at, values[k]);
@@ -303,18 +294,19 @@ TEST hostile_weights(void)
 TEST hostile_shape(void)
 {
     static const uint64_t sizes[] = { 0, 1, 2, 1000, UINT64_C(1) << 31, UINT64_C(1) << 40,
-                                      UINT64_C(1) << 62, UINT64_MAX };
+                                      UINT64_C(1) << 62, SIZE_MAX / 64 / SMALL_M / sizeof(npksd_real) };
+    enum { SIZES = sizeof sizes / sizeof sizes[0] }; /* the last: as many as options allow */
     npksd_options options = small_options();
     blob b;
     size_t loads = 0, other_shapes = 0;
     options.components = NPKSD_COMPONENT_STEIN; /* the blob of MMD grows with n */
     ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
-    for (size_t k = 0; k < 64; k++) {
+    for (size_t k = 0; k < SIZES * SIZES; k++) {
         test_heap heap;
         npksd_tester *tester;
         size_t n = 0, m = 0;
-        put_word(b.bytes + BLOB_N, k < 8 ? sizes[k] : sizes[k % 8], 8);
-        put_word(b.bytes + BLOB_M, k < 8 ? SMALL_M : sizes[k / 8], 8);
+        put_word(b.bytes + BLOB_N, sizes[k % SIZES], 8);
+        put_word(b.bytes + BLOB_M, k < SIZES ? (uint64_t)SMALL_M : sizes[k / SIZES], 8);
         sign_blob(b.bytes, b.size);
         npksd_status status = load_copy(b.bytes, b.size, &heap, &tester);
         if (status == NPKSD_OK) {
@@ -330,6 +322,24 @@ TEST hostile_shape(void)
     }
     free(b.bytes);
     ASSERTm("more rows need no longer blob: shape must tell", loads > 0 && other_shapes > 0);
+    PASS();
+}
+
+/* A blob that asks for a callback would call nothing. */
+TEST hostile_callbacks(void)
+{
+    npksd_options options = small_options();
+    blob b;
+    for (int estimator = 0; estimator < 2; estimator++) {
+        ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
+        if (estimator)
+            put_word(b.bytes + BLOB_ESTIMATOR, NPKSD_ESTIMATOR_CALLBACK, 4);
+        else
+            put_word(b.bytes + BLOB_SUMMARY, NPKSD_SUMMARY_CALLBACK, 4);
+        sign_blob(b.bytes, b.size);
+        CHECK_CALL(refused(b.bytes, b.size));
+        free(b.bytes);
+    }
     PASS();
 }
 
@@ -362,5 +372,6 @@ SUITE(suite_blob)
     RUN_TEST1(hostile_everywhere, 1);
     RUN_TEST(hostile_weights);
     RUN_TEST(hostile_shape);
+    RUN_TEST(hostile_callbacks);
     RUN_TEST(shape_of_testers);
 }

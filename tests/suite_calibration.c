@@ -440,10 +440,8 @@ static npksd_options wild_options(void)
     options.replicates = 99;
     options.pilot = 20;
     options.fit_rows = 100;
-    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
-    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+    set_options(&options, "score_callback wild stein moment");
     return options;
 }
 

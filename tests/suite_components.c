@@ -1,24 +1,7 @@
 /* The statistic T of every replicate and of observed rows, worked out again from recorded calls. */
 #include "ref_tester.h"
 
-/* One problem: a shape of data, its size, and what to change in the options. */
-typedef struct problem {
-    const char *name;
-    test_shape shape;
-    size_t n, m;
-    void (*change)(npksd_options *options);
-} problem;
-
-static npksd_options component_options(void)
-{
-    npksd_options options = npksd_default_options();
-    options.seed = test_seed + 100;
-    options.fit_rows = 64;
-    options.replicates = 19;
-    options.pilot = 6;
-    options.estimator = NPKSD_ESTIMATOR_GAUSS;
-    return options;
-}
+static npksd_options component_options(void) { return problem_options(test_seed + 100, ""); }
 
 /* Observed rows differ from the generator's in place and spread; some are equal to one another. */
 static void observed_rows(const problem *p, npksd_real *rows)
@@ -99,312 +82,81 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
     PASS();
 }
 
-/* ======== what is changed ======== */
-
-static void as_it_is(npksd_options *o) { (void)o; }
-static void use_default(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_AUTO; }
-static void use_spline(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_SPLINE; }
-
-static void use_callback(npksd_options *o)
-{
-    o->estimator = NPKSD_ESTIMATOR_CALLBACK;
-    o->score_fn = chain_score;
-}
-
-static void use_imq(npksd_options *o) { o->kernel = NPKSD_KERNEL_IMQ; }
-static void use_scalar(npksd_options *o) { o->form = NPKSD_FORM_SCALAR; }
-
-static void use_imq_scalar(npksd_options *o)
-{
-    o->kernel = NPKSD_KERNEL_IMQ;
-    o->form = NPKSD_FORM_SCALAR;
-}
-
-static void use_v(npksd_options *o) { o->statistic = NPKSD_STATISTIC_V; }
-static void use_u(npksd_options *o) { o->statistic = NPKSD_STATISTIC_U; }
-static void no_scaling(npksd_options *o) { o->standardize = 0; }
-
-static void no_scaling_imq(npksd_options *o)
-{
-    o->standardize = 0;
-    o->kernel = NPKSD_KERNEL_IMQ;
-    o->resample = 4;
-}
-
-static void no_scaling_callback(npksd_options *o)
-{
-    use_callback(o);
-    o->standardize = 0;
-    o->bandwidth = 2;
-}
-
-static void own_bandwidth(npksd_options *o) { o->bandwidth = (npksd_real)0.75; }
-
-static void set_scales(npksd_options *o, const npksd_real *scales, size_t count)
-{
-    o->scales = scales;
-    o->scale_count = count;
-}
-
-static void scales_powers(npksd_options *o)
-{
-    static const npksd_real scales[] = { 4, (npksd_real)0.0625, 1, 32 }; /* not in order, gaps */
-    set_scales(o, scales, 4);
-}
-
-static void scales_odd(npksd_options *o)
-{
-    static const npksd_real scales[] = { (npksd_real)0.3, 1, (npksd_real)2.5, (npksd_real)0.6 };
-    set_scales(o, scales, 4);
-}
-
-static void scales_without_base(npksd_options *o)
-{
-    static const npksd_real scales[] = { (npksd_real)0.5, (npksd_real)0.125 };
-    set_scales(o, scales, 2);
-}
-
-static void scales_without_base_odd(npksd_options *o)
-{
-    static const npksd_real scales[] = { (npksd_real)0.7, 3 };
-    set_scales(o, scales, 2);
-    o->kernel = NPKSD_KERNEL_IMQ;
-}
-
-static void scales_twice(npksd_options *o)
-{
-    static const npksd_real scales[] = { (npksd_real)0.5, 1, (npksd_real)0.5, 1 };
-    set_scales(o, scales, 4);
-}
-
-static void scales_most(npksd_options *o)
-{
-    static const npksd_real scales[NPKSD_SCALES_MAX] = {
-        1, 2, 4, 8, (npksd_real)0.5, (npksd_real)0.25, (npksd_real)0.125, (npksd_real)0.0625,
-        3, 5, 7, 9, (npksd_real)0.1, (npksd_real)0.2,  (npksd_real)0.4,   (npksd_real)0.8
-    };
-    set_scales(o, scales, NPKSD_SCALES_MAX);
-}
-
-static void resample_shared(npksd_options *o) { o->resample = 3; }
-
-static void resample_distinct(npksd_options *o)
-{
-    o->resample = 2;
-    o->resample_distinct = 1;
-}
-
-static void resample_redrawn(npksd_options *o)
-{
-    o->resample = 4;
-    o->resample_redraw = 1;
-}
-
-static void resample_redrawn_distinct(npksd_options *o)
-{
-    o->resample = 2;
-    o->resample_redraw = 1;
-    o->resample_distinct = 1;
-    o->form = NPKSD_FORM_SCALAR;
-}
-
-static void resample_redrawn_imq(npksd_options *o)
-{
-    resample_redrawn(o);
-    o->kernel = NPKSD_KERNEL_IMQ;
-}
-
-static void resample_many(npksd_options *o) { o->resample = 50; } /* all drawn, not equally often */
-
-static void linear_time(npksd_options *o) { o->features = 13; }
-
-static void linear_time_scalar(npksd_options *o)
-{
-    o->features = 20;
-    o->form = NPKSD_FORM_SCALAR;
-}
-
-static void linear_time_resampled(npksd_options *o)
-{
-    o->features = 16;
-    o->resample = 3;
-    o->resample_redraw = 1;
-}
-
-static void linear_time_scales(npksd_options *o)
-{
-    scales_odd(o);
-    o->features = 7;
-}
-
-static void linear_time_without_base(npksd_options *o)
-{
-    scales_without_base(o);
-    o->features = 7;
-    o->statistic = NPKSD_STATISTIC_U;
-}
-
-static void linear_time_unscaled(npksd_options *o)
-{
-    o->features = 9;
-    o->standardize = 0;
-}
-
-static void smoothed(npksd_options *o) { o->smooth = (npksd_real)0.5; }
-
-static void smoothed_stream(npksd_options *o) /* more rows than are kept */
-{
-    o->smooth = (npksd_real)0.25;
-    o->fit_rows = 1100;
-    o->estimator = NPKSD_ESTIMATOR_SPLINE;
-}
-
-static void smoothed_redrawn(npksd_options *o)
-{
-    o->smooth = (npksd_real)0.125;
-    o->resample = 3;
-    o->resample_redraw = 1;
-    o->estimator = NPKSD_ESTIMATOR_AUTO;
-}
-
-static void only(npksd_options *o, unsigned component)
-{
-    static const npksd_real one = 1;
-    o->components = component;
-    o->statistic = NPKSD_STATISTIC_V;
-    set_scales(o, &one, 1);
-}
-
-static void only_stein_v(npksd_options *o)
-{
-    only(o, NPKSD_COMPONENT_STEIN);
-    o->pilot = 0;
-}
-
-static void only_stein_u(npksd_options *o)
-{
-    only(o, NPKSD_COMPONENT_STEIN);
-    o->statistic = NPKSD_STATISTIC_U;
-}
-
-static void only_stein_all_scales(npksd_options *o) { o->components = NPKSD_COMPONENT_STEIN; }
-static void only_mirror(npksd_options *o) { only(o, NPKSD_COMPONENT_MIRROR); }
-static void only_moment(npksd_options *o) { only(o, NPKSD_COMPONENT_MOMENT); }
-
-static void only_moment_u(npksd_options *o)
-{
-    only(o, NPKSD_COMPONENT_MOMENT);
-    o->statistic = NPKSD_STATISTIC_U;
-}
-
-static void only_moment_uv(npksd_options *o) { o->components = NPKSD_COMPONENT_MOMENT; }
-static void only_mmd(npksd_options *o) { only(o, NPKSD_COMPONENT_MMD); }
-
-static void only_mmd_imq(npksd_options *o)
-{
-    o->components = NPKSD_COMPONENT_MMD;
-    o->kernel = NPKSD_KERNEL_IMQ;
-}
-
-static void only_mmd_without_base(npksd_options *o)
-{
-    o->components = NPKSD_COMPONENT_MMD;
-    scales_without_base(o);
-}
-
-static void only_mmd_linear_time(npksd_options *o)
-{
-    o->components = NPKSD_COMPONENT_MMD;
-    o->features = 12;
-    o->pilot = 0;
-}
-
-static void mirror_and_mmd(npksd_options *o)
-{
-    o->components = NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MMD;
-}
-
-static void mirror_and_moment_imq(npksd_options *o)
-{
-    o->components = NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MOMENT;
-    o->kernel = NPKSD_KERNEL_IMQ;
-}
-
 static const problem problems[] = {
-    { "default", SHAPE_CHAIN, 17, 3, use_default },
-    { "default", SHAPE_SKEW, 20, 2, use_default },
-    { "default", SHAPE_TIES, 16, 2, use_default },
-    { "default", SHAPE_CONSTANT, 17, 3, use_default },
-    { "gauss", SHAPE_CHAIN, 1, 3, as_it_is },
-    { "gauss", SHAPE_CHAIN, 2, 3, as_it_is },
-    { "gauss", SHAPE_CHAIN, 3, 1, as_it_is },
-    { "gauss", SHAPE_CHAIN, 1, 1, as_it_is },
-    { "gauss", SHAPE_TRAJECTORY, 33, 2, as_it_is },
-    { "gauss", SHAPE_CHAIN, 17, 18, as_it_is },
-    { "gauss", SHAPE_HUGE, 17, 3, as_it_is },
-    { "spline", SHAPE_SKEW, 17, 2, use_spline },
-    { "callback", SHAPE_CHAIN, 17, 3, use_callback },
-    { "imq", SHAPE_CHAIN, 17, 3, use_imq },
-    { "imq", SHAPE_CHAIN, 2, 2, use_imq },
-    { "imq", SHAPE_CHAIN, 1, 2, use_imq },
-    { "scalar", SHAPE_CHAIN, 17, 3, use_scalar },
-    { "scalar", SHAPE_CHAIN, 1, 3, use_scalar },
-    { "imq_scalar", SHAPE_SKEW, 17, 3, use_imq_scalar },
-    { "v", SHAPE_CHAIN, 16, 2, use_v },
-    { "u", SHAPE_CHAIN, 16, 2, use_u },
-    { "u", SHAPE_CHAIN, 2, 2, use_u },
-    { "no_scaling", SHAPE_FAR, 17, 3, no_scaling },
-    { "no_scaling", SHAPE_CONSTANT, 17, 3, no_scaling },
-    { "no_scaling_imq", SHAPE_CHAIN, 17, 3, no_scaling_imq },
-    { "no_scaling_callback", SHAPE_CHAIN, 17, 3, no_scaling_callback },
-    { "own_bandwidth", SHAPE_CHAIN, 17, 3, own_bandwidth },
-    { "scales_powers", SHAPE_CHAIN, 17, 3, scales_powers },
-    { "scales_odd", SHAPE_CHAIN, 17, 3, scales_odd },
-    { "scales_without_base", SHAPE_CHAIN, 17, 3, scales_without_base },
-    { "scales_without_base", SHAPE_CHAIN, 1, 2, scales_without_base },
-    { "scales_without_base_odd", SHAPE_CHAIN, 17, 3, scales_without_base_odd },
-    { "scales_twice", SHAPE_CHAIN, 17, 3, scales_twice },
-    { "scales_most", SHAPE_CHAIN, 5, 2, scales_most },
-    { "resample_shared", SHAPE_CHAIN, 17, 5, resample_shared },
-    { "resample_distinct", SHAPE_CHAIN, 17, 5, resample_distinct },
-    { "resample_redrawn", SHAPE_CHAIN, 17, 5, resample_redrawn },
-    { "resample_redrawn_distinct", SHAPE_CHAIN, 17, 4, resample_redrawn_distinct },
-    { "resample_redrawn_imq", SHAPE_SKEW, 3, 5, resample_redrawn_imq },
-    { "resample_many", SHAPE_CHAIN, 17, 4, resample_many },
-    { "linear_time", SHAPE_CHAIN, 17, 3, linear_time },
-    { "linear_time", SHAPE_CHAIN, 1, 3, linear_time },
-    { "linear_time", SHAPE_CHAIN, 2, 1, linear_time },
-    { "linear_time_scalar", SHAPE_CHAIN, 17, 3, linear_time_scalar },
-    { "linear_time_resampled", SHAPE_CHAIN, 17, 4, linear_time_resampled },
-    { "linear_time_scales", SHAPE_CHAIN, 17, 2, linear_time_scales },
-    { "linear_time_without_base", SHAPE_CHAIN, 17, 2, linear_time_without_base },
-    { "linear_time_unscaled", SHAPE_FAR, 17, 2, linear_time_unscaled },
-    { "smoothed", SHAPE_CHAIN, 17, 3, smoothed },
-    { "smoothed", SHAPE_TIES, 16, 2, smoothed },
-    { "smoothed", SHAPE_CONSTANT, 7, 3, smoothed },
-    { "smoothed_stream", SHAPE_TIES, 30, 2, smoothed_stream },
-    { "smoothed_redrawn", SHAPE_TIES, 17, 4, smoothed_redrawn },
-    { "only_stein_v", SHAPE_CHAIN, 17, 3, only_stein_v },
-    { "only_stein_v", SHAPE_CHAIN, 1, 3, only_stein_v },
-    { "only_stein_u", SHAPE_CHAIN, 17, 3, only_stein_u },
-    { "only_stein_all_scales", SHAPE_CHAIN, 17, 3, only_stein_all_scales },
-    { "only_mirror", SHAPE_CHAIN, 17, 3, only_mirror },
-    { "only_moment", SHAPE_CHAIN, 17, 3, only_moment },
-    { "only_moment_u", SHAPE_CHAIN, 3, 3, only_moment_u },
-    { "only_moment_uv", SHAPE_CHAIN, 17, 3, only_moment_uv },
-    { "only_mmd", SHAPE_CHAIN, 17, 3, only_mmd },
-    { "only_mmd", SHAPE_CHAIN, 1, 2, only_mmd },
-    { "only_mmd_imq", SHAPE_CHAIN, 17, 3, only_mmd_imq },
-    { "only_mmd_without_base", SHAPE_CHAIN, 17, 3, only_mmd_without_base },
-    { "only_mmd_linear_time", SHAPE_CHAIN, 17, 3, only_mmd_linear_time },
-    { "mirror_and_mmd", SHAPE_CHAIN, 17, 3, mirror_and_mmd },
-    { "mirror_and_moment_imq", SHAPE_CHAIN, 17, 3, mirror_and_moment_imq },
+    { "default", SHAPE_CHAIN, 17, 3, "auto" },
+    { "default", SHAPE_SKEW, 20, 2, "auto" },
+    { "default", SHAPE_TIES, 16, 2, "auto" },
+    { "default", SHAPE_CONSTANT, 17, 3, "auto" },
+    { "gauss", SHAPE_CHAIN, 1, 3, "" },
+    { "gauss", SHAPE_CHAIN, 2, 3, "" },
+    { "gauss", SHAPE_CHAIN, 3, 1, "" },
+    { "gauss", SHAPE_CHAIN, 1, 1, "" },
+    { "gauss", SHAPE_TRAJECTORY, 33, 2, "" },
+    { "gauss", SHAPE_CHAIN, 17, 18, "" },
+    { "gauss", SHAPE_HUGE, 17, 3, "" },
+    { "spline", SHAPE_SKEW, 17, 2, "spline" },
+    { "callback", SHAPE_CHAIN, 17, 3, "score_callback" },
+    { "imq", SHAPE_CHAIN, 17, 3, "imq" },
+    { "imq", SHAPE_CHAIN, 2, 2, "imq" },
+    { "imq", SHAPE_CHAIN, 1, 2, "imq" },
+    { "scalar", SHAPE_CHAIN, 17, 3, "scalar" },
+    { "scalar", SHAPE_CHAIN, 1, 3, "scalar" },
+    { "imq_scalar", SHAPE_SKEW, 17, 3, "imq scalar" },
+    { "v", SHAPE_CHAIN, 16, 2, "v" },
+    { "u", SHAPE_CHAIN, 16, 2, "u" },
+    { "u", SHAPE_CHAIN, 2, 2, "u" },
+    { "no_scaling", SHAPE_FAR, 17, 3, "unscaled" },
+    { "no_scaling", SHAPE_CONSTANT, 17, 3, "unscaled" },
+    { "no_scaling_imq", SHAPE_CHAIN, 17, 3, "unscaled imq resample=4" },
+    { "no_scaling_callback", SHAPE_CHAIN, 17, 3, "score_callback unscaled bandwidth=2" },
+    { "own_bandwidth", SHAPE_CHAIN, 17, 3, "bandwidth=0.75" },
+    { "scales_powers", SHAPE_CHAIN, 17, 3, "scales=4,0.0625,1,32" },
+    { "scales_odd", SHAPE_CHAIN, 17, 3, "scales=0.3,1,2.5,0.6" },
+    { "scales_without_base", SHAPE_CHAIN, 17, 3, "scales=0.5,0.125" },
+    { "scales_without_base", SHAPE_CHAIN, 1, 2, "scales=0.5,0.125" },
+    { "scales_without_base_odd", SHAPE_CHAIN, 17, 3, "scales=0.7,3 imq" },
+    { "scales_twice", SHAPE_CHAIN, 17, 3, "scales=0.5,1,0.5,1" },
+    { "scales_most", SHAPE_CHAIN, 5, 2, "scales=1,2,4,8,0.5,0.25,0.125,0.0625,3,5,7,9,0.1,0.2,0.4,0.8" },
+    { "resample_shared", SHAPE_CHAIN, 17, 5, "resample=3" },
+    { "resample_distinct", SHAPE_CHAIN, 17, 5, "resample=2 distinct" },
+    { "resample_redrawn", SHAPE_CHAIN, 17, 5, "resample=4 redraw" },
+    { "resample_redrawn_distinct", SHAPE_CHAIN, 17, 4, "resample=2 redraw distinct scalar" },
+    { "resample_redrawn_imq", SHAPE_SKEW, 3, 5, "resample=4 redraw imq" },
+    { "resample_many", SHAPE_CHAIN, 17, 4, "resample=50" },
+    { "linear_time", SHAPE_CHAIN, 17, 3, "features=13" },
+    { "linear_time", SHAPE_CHAIN, 1, 3, "features=13" },
+    { "linear_time", SHAPE_CHAIN, 2, 1, "features=13" },
+    { "linear_time_scalar", SHAPE_CHAIN, 17, 3, "features=20 scalar" },
+    { "linear_time_resampled", SHAPE_CHAIN, 17, 4, "features=16 resample=3 redraw" },
+    { "linear_time_scales", SHAPE_CHAIN, 17, 2, "scales=0.3,1,2.5,0.6 features=7" },
+    { "linear_time_without_base", SHAPE_CHAIN, 17, 2, "scales=0.5,0.125 features=7 u" },
+    { "linear_time_unscaled", SHAPE_FAR, 17, 2, "features=9 unscaled" },
+    { "smoothed", SHAPE_CHAIN, 17, 3, "smooth=0.5" },
+    { "smoothed", SHAPE_TIES, 16, 2, "smooth=0.5" },
+    { "smoothed", SHAPE_CONSTANT, 7, 3, "smooth=0.5" },
+    { "smoothed_stream", SHAPE_TIES, 30, 2, "smooth=0.25 fit_rows=1100 spline" },
+    { "smoothed_redrawn", SHAPE_TIES, 17, 4, "smooth=0.125 resample=3 redraw auto" },
+    { "only_stein_v", SHAPE_CHAIN, 17, 3, "stein v scales=1 pilot=0" },
+    { "only_stein_v", SHAPE_CHAIN, 1, 3, "stein v scales=1 pilot=0" },
+    { "only_stein_u", SHAPE_CHAIN, 17, 3, "stein u scales=1" },
+    { "only_stein_all_scales", SHAPE_CHAIN, 17, 3, "stein" },
+    { "only_mirror", SHAPE_CHAIN, 17, 3, "mirror v scales=1" },
+    { "only_moment", SHAPE_CHAIN, 17, 3, "moment v scales=1" },
+    { "only_moment_u", SHAPE_CHAIN, 3, 3, "moment u scales=1" },
+    { "only_moment_uv", SHAPE_CHAIN, 17, 3, "moment" },
+    { "only_mmd", SHAPE_CHAIN, 17, 3, "mmd v scales=1" },
+    { "only_mmd", SHAPE_CHAIN, 1, 2, "mmd v scales=1" },
+    { "only_mmd_imq", SHAPE_CHAIN, 17, 3, "mmd imq" },
+    { "only_mmd_without_base", SHAPE_CHAIN, 17, 3, "mmd scales=0.5,0.125" },
+    { "only_mmd_linear_time", SHAPE_CHAIN, 17, 3, "mmd features=12 pilot=0" },
+    { "mirror_and_mmd", SHAPE_CHAIN, 17, 3, "mirror mmd" },
+    { "mirror_and_moment_imq", SHAPE_CHAIN, 17, 3, "mirror moment imq" },
 };
 
 TEST recorded_problem(const problem *p)
 {
     npksd_options options = component_options();
-    p->change(&options);
+    set_options(&options, p->words);
     if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
         SKIPm("float may choose another ridge");
     CHECK_CALL(run_problem(p, options));

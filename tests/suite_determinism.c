@@ -301,6 +301,30 @@ TEST checks_do_not_disturb_each_other(size_t v)
     PASS();
 }
 
+/* Nor do scores that are asked for while replicates are drawn, be they for as many rows or for more. */
+TEST scores_do_not_disturb_steps(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_result alone, between;
+    npksd_real rows[2 * SMALL_N * SMALL_M], scores[2 * SMALL_N * SMALL_M];
+    npksd_status status = NPKSD_MORE;
+    draw_rows(rows, 2 * SMALL_N, SMALL_M, test_seed);
+    options.stop_after = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &alone));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    for (size_t turn = 1; status == NPKSD_MORE; turn++) {
+        status = npksd_tester_step(tester, 1);
+        npksd_tester_scores(tester, rows, turn % 3 ? SMALL_N : 2 * SMALL_N, scores);
+    }
+    ASSERT_STATUS(NPKSD_OK, status);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &between, NULL));
+    npksd_tester_destroy(tester);
+    ASSERT(same_result(&alone, &between));
+    PASS();
+}
+
 /* Scores of many rows are those of each row alone. */
 TEST scores_row_by_row(size_t v)
 {
@@ -414,7 +438,7 @@ TEST a_generator_call_is_a_unit(void)
 TEST step_errors_are_sticky(void)
 {
     npksd_options options = small_options();
-    test_source source = { 0, 0, 0, FAULT_NAN };
+    test_source source = { 0, 0, 0, FAULT_NAN, 0 };
     for (source.bad_call = 1; source.bad_call < 30; source.bad_call++) {
         npksd_tester *tester = NULL;
         npksd_status status = NPKSD_MORE;
@@ -456,6 +480,7 @@ static void run_variants(void)
         RUN_VARIANT(own_rng_with_streams_equals_built_in);
         RUN_VARIANT(sequential_rng);
         RUN_VARIANT(checks_do_not_disturb_each_other);
+        RUN_VARIANT(scores_do_not_disturb_steps);
         RUN_VARIANT(scores_row_by_row);
         RUN_VARIANT(progress);
         if (has_null(&options))

@@ -1,17 +1,7 @@
 /* Where do they differ: shares of coordinates, their p-values, influence of rows, range, flags. */
 #include "ref_tester.h"
 
-static npksd_options diagnosis_options(void)
-{
-    npksd_options options = npksd_default_options();
-    options.seed = test_seed + 200;
-    options.fit_rows = 64;
-    options.replicates = 19;
-    options.pilot = 6;
-    options.estimator = NPKSD_ESTIMATOR_GAUSS;
-    options.diagnose = 1;
-    return options;
-}
+static npksd_options diagnosis_options(void) { return problem_options(test_seed + 200, "diagnose"); }
 
 /* ======== the reference itself ======== */
 
@@ -152,13 +142,6 @@ static enum greatest_test_res compare_coordinates(const char *name, const ref_te
     PASS();
 }
 
-typedef struct problem {
-    const char *name;
-    test_shape shape;
-    size_t n, m;
-    void (*change)(npksd_options *options);
-} problem;
-
 /* Moved in one coordinate, one row far out. */
 static void observed_rows(const problem *p, npksd_real *rows)
 {
@@ -220,138 +203,41 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
     PASS();
 }
 
-static void as_it_is(npksd_options *o) { (void)o; }
-static void use_default(npksd_options *o) { o->estimator = NPKSD_ESTIMATOR_AUTO; }
-static void use_imq(npksd_options *o) { o->kernel = NPKSD_KERNEL_IMQ; }
-static void use_scalar(npksd_options *o) { o->form = NPKSD_FORM_SCALAR; }
-
-static void use_scalar_imq(npksd_options *o)
-{
-    o->form = NPKSD_FORM_SCALAR;
-    o->kernel = NPKSD_KERNEL_IMQ;
-    o->resample = 3;
-}
-
-static void no_scaling(npksd_options *o) { o->standardize = 0; }
-
-static void one_component(npksd_options *o)
-{
-    static const npksd_real one = 1;
-    o->components = NPKSD_COMPONENT_STEIN;
-    o->statistic = NPKSD_STATISTIC_V;
-    o->scales = &one;
-    o->scale_count = 1;
-}
-
-static void without_base(npksd_options *o)
-{
-    static const npksd_real half = (npksd_real)0.5;
-    o->scales = &half;
-    o->scale_count = 1;
-}
-
-static void without_base_imq(npksd_options *o)
-{
-    without_base(o);
-    o->kernel = NPKSD_KERNEL_IMQ;
-}
-
-static void only_mmd(npksd_options *o) { o->components = NPKSD_COMPONENT_MMD; }
-static void only_moment(npksd_options *o) { o->components = NPKSD_COMPONENT_MOMENT; }
-static void resampled(npksd_options *o) { o->resample = 3; }
-
-static void resampled_distinct(npksd_options *o)
-{
-    o->resample = 2;
-    o->resample_distinct = 1;
-}
-
-static void redrawn(npksd_options *o)
-{
-    o->resample = 3;
-    o->resample_redraw = 1;
-}
-
-static void linear_time(npksd_options *o) { o->features = 13; }
-
-static void linear_time_resampled(npksd_options *o)
-{
-    o->features = 17;
-    o->resample = 3;
-}
-
-static void linear_time_without_base(npksd_options *o)
-{
-    o->features = 8;
-    without_base(o);
-}
-
-static void linear_time_scalar(npksd_options *o) /* shares of coordinates are refused here */
-{
-    o->features = 8;
-    o->form = NPKSD_FORM_SCALAR;
-    o->diagnose = 0;
-}
-
-static void smoothed(npksd_options *o) { o->smooth = (npksd_real)0.5; }
-
-static void explicit_score(npksd_options *o)
-{
-    o->estimator = NPKSD_ESTIMATOR_CALLBACK;
-    o->score_fn = chain_score;
-}
-
-static void influence_alone(npksd_options *o) { o->diagnose = 0; }
-
-static void influence_alone_imq(npksd_options *o)
-{
-    o->diagnose = 0;
-    o->kernel = NPKSD_KERNEL_IMQ;
-    o->form = NPKSD_FORM_SCALAR;
-}
-
-static void influence_alone_linear_time(npksd_options *o)
-{
-    o->diagnose = 0;
-    o->features = 11;
-    without_base(o);
-}
-
 static const problem problems[] = {
-    { "gauss", SHAPE_CHAIN, 17, 3, as_it_is },
-    { "gauss", SHAPE_CHAIN, 1, 3, as_it_is },
-    { "gauss", SHAPE_CHAIN, 2, 1, as_it_is },
-    { "gauss", SHAPE_CHAIN, 33, 17, as_it_is },
-    { "default", SHAPE_SKEW, 20, 2, use_default },
-    { "default", SHAPE_CONSTANT, 16, 3, use_default },
-    { "imq", SHAPE_CHAIN, 17, 3, use_imq },
-    { "scalar", SHAPE_CHAIN, 17, 3, use_scalar },
-    { "scalar_imq", SHAPE_CHAIN, 17, 4, use_scalar_imq },
-    { "no_scaling", SHAPE_FAR, 17, 3, no_scaling },
-    { "one_component", SHAPE_CHAIN, 17, 3, one_component },
-    { "without_base", SHAPE_CHAIN, 17, 3, without_base },
-    { "without_base_imq", SHAPE_CHAIN, 17, 3, without_base_imq },
-    { "only_mmd", SHAPE_CHAIN, 17, 3, only_mmd },
-    { "only_moment", SHAPE_CHAIN, 17, 3, only_moment },
-    { "resampled", SHAPE_CHAIN, 17, 5, resampled },
-    { "resampled_distinct", SHAPE_CHAIN, 17, 5, resampled_distinct },
-    { "redrawn", SHAPE_CHAIN, 17, 5, redrawn },
-    { "linear_time", SHAPE_CHAIN, 17, 3, linear_time },
-    { "linear_time", SHAPE_CHAIN, 1, 2, linear_time },
-    { "linear_time_resampled", SHAPE_CHAIN, 17, 5, linear_time_resampled },
-    { "linear_time_without_base", SHAPE_CHAIN, 17, 3, linear_time_without_base },
-    { "linear_time_scalar", SHAPE_CHAIN, 17, 3, linear_time_scalar },
-    { "smoothed", SHAPE_TIES, 17, 3, smoothed },
-    { "explicit_score", SHAPE_CHAIN, 17, 3, explicit_score },
-    { "influence_alone", SHAPE_CHAIN, 17, 3, influence_alone },
-    { "influence_alone_imq", SHAPE_CHAIN, 18, 2, influence_alone_imq },
-    { "influence_alone_linear_time", SHAPE_CHAIN, 18, 2, influence_alone_linear_time },
+    { "gauss", SHAPE_CHAIN, 17, 3, "" },
+    { "gauss", SHAPE_CHAIN, 1, 3, "" },
+    { "gauss", SHAPE_CHAIN, 2, 1, "" },
+    { "gauss", SHAPE_CHAIN, 33, 17, "" },
+    { "default", SHAPE_SKEW, 20, 2, "auto" },
+    { "default", SHAPE_CONSTANT, 16, 3, "auto" },
+    { "imq", SHAPE_CHAIN, 17, 3, "imq" },
+    { "scalar", SHAPE_CHAIN, 17, 3, "scalar" },
+    { "scalar_imq", SHAPE_CHAIN, 17, 4, "scalar imq resample=3" },
+    { "no_scaling", SHAPE_FAR, 17, 3, "unscaled" },
+    { "one_component", SHAPE_CHAIN, 17, 3, "stein v scales=1" },
+    { "without_base", SHAPE_CHAIN, 17, 3, "scales=0.5" },
+    { "without_base_imq", SHAPE_CHAIN, 17, 3, "scales=0.5 imq" },
+    { "only_mmd", SHAPE_CHAIN, 17, 3, "mmd" },
+    { "only_moment", SHAPE_CHAIN, 17, 3, "moment" },
+    { "resampled", SHAPE_CHAIN, 17, 5, "resample=3" },
+    { "resampled_distinct", SHAPE_CHAIN, 17, 5, "resample=2 distinct" },
+    { "redrawn", SHAPE_CHAIN, 17, 5, "resample=3 redraw" },
+    { "linear_time", SHAPE_CHAIN, 17, 3, "features=13" },
+    { "linear_time", SHAPE_CHAIN, 1, 2, "features=13" },
+    { "linear_time_resampled", SHAPE_CHAIN, 17, 5, "features=17 resample=3" },
+    { "linear_time_without_base", SHAPE_CHAIN, 17, 3, "features=8 scales=0.5" },
+    { "linear_time_scalar", SHAPE_CHAIN, 17, 3, "features=8 scalar no_diagnose" },
+    { "smoothed", SHAPE_TIES, 17, 3, "smooth=0.5" },
+    { "explicit_score", SHAPE_CHAIN, 17, 3, "score_callback" },
+    { "influence_alone", SHAPE_CHAIN, 17, 3, "no_diagnose" },
+    { "influence_alone_imq", SHAPE_CHAIN, 18, 2, "no_diagnose imq scalar" },
+    { "influence_alone_linear_time", SHAPE_CHAIN, 18, 2, "no_diagnose features=11 scales=0.5" },
 };
 
 TEST recorded_problem(const problem *p)
 {
     npksd_options options = diagnosis_options();
-    p->change(&options);
+    set_options(&options, p->words);
     if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
         SKIPm("float may choose another ridge");
     CHECK_CALL(run_problem(p, options));

@@ -1,6 +1,5 @@
 /* Numbers at the edge: what comes of them, as a table. Never NaN, never infinity, never a crash. */
 #include "support.h"
-#include <time.h>
 
 #ifdef NPKSD_FLOAT
 #define LARGEST ((npksd_real)3.4028234e38f)
@@ -104,45 +103,46 @@ typedef struct edge_case {
 /* npksd_test, tester, blob, scores, diagnosis, test_samples and median give numbers for all of them.
    A caller's summary may leave the range by itself: NONFINITE. npksd_statistic does not scale, so that
    it has to say NUMERIC where squares leave the range. */
+#define NUMBERS(name, generated, observed, n, m) { name, generated, observed, n, m, NPKSD_OK, NPKSD_OK }
+#define SQUARES_TOO_LARGE(name, generated, observed, n, m) \
+    { name, generated, observed, n, m, NPKSD_OK, NPKSD_ERROR_NUMERIC }
 static const edge_case edge_cases[] = {
-    { "ordinary", ORDINARY, ORDINARY, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "rows of 1e300", ALL_LARGE, ALL_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "rows of 1e-300", ALL_SMALL, ALL_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "rows of 1e-155", ROOT_SMALL, ROOT_SMALL, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "rows of 1e155", ROOT_LARGE, ROOT_LARGE, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "both in one row", MIXED, MIXED, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "subnormals", SUBNORMALS, SUBNORMALS, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "least number or 0", ONE_BIT, ONE_BIT, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "plus or minus the largest", EXTREMES, EXTREMES, 20, 3, NPKSD_ERROR_NONFINITE,
-      NPKSD_ERROR_NUMERIC },
-    { "one row", ORDINARY, ORDINARY, 1, 3, NPKSD_OK, NPKSD_OK },
-    { "one number", ORDINARY, ORDINARY, 1, 1, NPKSD_OK, NPKSD_OK },
-    { "two rows", ORDINARY, ORDINARY, 2, 3, NPKSD_OK, NPKSD_OK },
-    { "two equal rows", ORDINARY, SAME_ROW, 2, 3, NPKSD_OK, NPKSD_OK },
-    { "two equal rows of two", SAME_ROW, SAME_ROW, 2, 3, NPKSD_OK, NPKSD_OK },
-    { "all rows equal", SAME_ROW, SAME_ROW, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "all observed rows equal", ORDINARY, SAME_ROW, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "all generated rows equal", SAME_ROW, ORDINARY, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "zeros", SAME_ZERO, SAME_ZERO, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "zeros and -0", SIGNED_ZERO, SIGNED_ZERO, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "zeros against subnormals", SAME_ZERO, SUBNORMALS, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "zeros against the largest", SAME_ZERO, EXTREMES, 20, 2, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "the largest for ever", SAME_LARGE, SAME_LARGE, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "the largest against zeros", SAME_LARGE, SAME_ZERO, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "one column", ORDINARY, ORDINARY, 20, 1, NPKSD_OK, NPKSD_OK },
-    { "one column of 1e300", ALL_LARGE, ALL_LARGE, 20, 1, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "bits", TWO_VALUES, TWO_VALUES, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "integers", INTEGERS, INTEGERS, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "Cauchy", CAUCHY, CAUCHY, 20, 3, NPKSD_OK, NPKSD_OK },
-    { "cubed Cauchy", CUBED, CUBED, 17, 3, NPKSD_OK, NPKSD_OK },
-    { "one huge outlier", OUTLIER, OUTLIER, 20, 3, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "a huge observed outlier", ORDINARY, OUTLIER, 20, 3, NPKSD_OK,
-      NPKSD_ERROR_NUMERIC },
-    { "observed 1e300", ORDINARY, ALL_LARGE, 20, 2, NPKSD_OK, NPKSD_ERROR_NUMERIC },
-    { "observed 1e-300", ORDINARY, ALL_SMALL, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "generated 1e-300", ALL_SMALL, ORDINARY, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "generated 1e300", ALL_LARGE, ORDINARY, 20, 2, NPKSD_OK, NPKSD_OK },
-    { "steps of one bit at 1", TINY_STEPS, TINY_STEPS, 20, 3, NPKSD_OK, NPKSD_OK },
+    NUMBERS("ordinary", ORDINARY, ORDINARY, 20, 3),
+    SQUARES_TOO_LARGE("rows of 1e300", ALL_LARGE, ALL_LARGE, 20, 3),
+    NUMBERS("rows of 1e-300", ALL_SMALL, ALL_SMALL, 20, 3),
+    NUMBERS("rows of 1e-155", ROOT_SMALL, ROOT_SMALL, 20, 3),
+    SQUARES_TOO_LARGE("rows of 1e155", ROOT_LARGE, ROOT_LARGE, 20, 3),
+    SQUARES_TOO_LARGE("both in one row", MIXED, MIXED, 20, 3),
+    NUMBERS("subnormals", SUBNORMALS, SUBNORMALS, 20, 3),
+    NUMBERS("least number or 0", ONE_BIT, ONE_BIT, 20, 3),
+    { "plus or minus the largest", EXTREMES, EXTREMES, 20, 3, NPKSD_ERROR_NONFINITE, NPKSD_ERROR_NUMERIC },
+    NUMBERS("one row", ORDINARY, ORDINARY, 1, 3),
+    NUMBERS("one number", ORDINARY, ORDINARY, 1, 1),
+    NUMBERS("two rows", ORDINARY, ORDINARY, 2, 3),
+    NUMBERS("two equal rows", ORDINARY, SAME_ROW, 2, 3),
+    NUMBERS("two equal rows of two", SAME_ROW, SAME_ROW, 2, 3),
+    NUMBERS("all rows equal", SAME_ROW, SAME_ROW, 20, 3),
+    NUMBERS("all observed rows equal", ORDINARY, SAME_ROW, 20, 3),
+    NUMBERS("all generated rows equal", SAME_ROW, ORDINARY, 20, 3),
+    NUMBERS("zeros", SAME_ZERO, SAME_ZERO, 20, 3),
+    NUMBERS("zeros and -0", SIGNED_ZERO, SIGNED_ZERO, 20, 2),
+    NUMBERS("zeros against subnormals", SAME_ZERO, SUBNORMALS, 20, 3),
+    SQUARES_TOO_LARGE("zeros against the largest", SAME_ZERO, EXTREMES, 20, 2),
+    NUMBERS("the largest for ever", SAME_LARGE, SAME_LARGE, 20, 2),
+    NUMBERS("the largest against zeros", SAME_LARGE, SAME_ZERO, 20, 2),
+    NUMBERS("one column", ORDINARY, ORDINARY, 20, 1),
+    SQUARES_TOO_LARGE("one column of 1e300", ALL_LARGE, ALL_LARGE, 20, 1),
+    NUMBERS("bits", TWO_VALUES, TWO_VALUES, 20, 3),
+    NUMBERS("integers", INTEGERS, INTEGERS, 20, 3),
+    NUMBERS("Cauchy", CAUCHY, CAUCHY, 20, 3),
+    NUMBERS("cubed Cauchy", CUBED, CUBED, 17, 3),
+    SQUARES_TOO_LARGE("one huge outlier", OUTLIER, OUTLIER, 20, 3),
+    SQUARES_TOO_LARGE("a huge observed outlier", ORDINARY, OUTLIER, 20, 3),
+    SQUARES_TOO_LARGE("observed 1e300", ORDINARY, ALL_LARGE, 20, 2),
+    NUMBERS("observed 1e-300", ORDINARY, ALL_SMALL, 20, 2),
+    NUMBERS("generated 1e-300", ALL_SMALL, ORDINARY, 20, 2),
+    NUMBERS("generated 1e300", ALL_LARGE, ORDINARY, 20, 2),
+    NUMBERS("steps of one bit at 1", TINY_STEPS, TINY_STEPS, 20, 3),
 };
 enum { EDGE_CASES = sizeof edge_cases / sizeof edge_cases[0], EDGE_N = 20, EDGE_M = 3,
        EDGE_SYNTHETIC = 60 };
@@ -385,59 +385,76 @@ TEST too_wide_for_memory(void)
     PASS();
 }
 
-/* ======== an order of null values that is hard to sort ======== */
+/* ======== orders that are hard to sort, or to select from ======== */
 
-enum { HARD_COUNT = 60000 };
+enum { HARD_COUNT = 60000, HARD_N = 400 };
 
 /* 0 3 2 5 4 7 ... 1: of each part that is left the first and the last are the two least, so that the
    median of three splits off two numbers, and what is left looks the same. */
-static void hard_order(npksd_real *values)
+static void hard_order(npksd_real *values, size_t count)
 {
-    for (size_t k = 0; k < HARD_COUNT; k += 2) {
+    for (size_t k = 0; k < count; k += 2) {
         values[k] = (npksd_real)k;
-        values[k + 1] = (npksd_real)(k + 2 < HARD_COUNT ? k + 3 : 1);
+        values[k + 1] = (npksd_real)(k + 2 < count ? k + 3 : 1);
     }
 }
 
-static double seconds_to_check(npksd_tester *tester, npksd_real *values, npksd_result *result)
-{
-    npksd_real row = 0;
-    if (npksd_tester_merge(tester, 0, HARD_COUNT, values) != NPKSD_OK)
-        return 1e9;
-    clock_t start = clock();
-    for (int k = 0; k < 3; k++)
-        if (npksd_tester_check(tester, &row, result, NULL) != NPKSD_OK)
-            return 1e9;
-    return (double)(clock() - start) / CLOCKS_PER_SEC;
-}
-
-/* Blobs and merged values choose the order: it must not choose the time. */
-TEST no_order_is_slow(void)
+/* Blobs and merged values choose the order of null values. It must not choose the time: what would be bad is done
+   in another way, to the same result. `make coverage` sees that this way is taken. */
+TEST hard_order_of_null_values(void)
 {
     npksd_options options = small_options();
-    npksd_real *values = (npksd_real *)malloc(HARD_COUNT * sizeof *values);
+    npksd_real *values = (npksd_real *)malloc(HARD_COUNT * sizeof *values), row = 0;
     npksd_tester *tester = NULL;
     npksd_result easy, hard;
     edge_kind kind = ORDINARY;
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 7300);
     options.replicates = HARD_COUNT;
     ASSERT(values);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, edge_sample, &kind, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-    hard_order(values);
-    double hard_time = seconds_to_check(tester, values, &hard);
-    for (size_t k = HARD_COUNT - 1; k > 0; k--) {
-        size_t other = (size_t)(npksd_uniform(&rng) * (npksd_real)k);
-        npksd_real kept = values[k];
-        values[k] = values[other];
-        values[other] = kept;
-    }
-    double easy_time = seconds_to_check(tester, values, &easy);
+    hard_order(values, HARD_COUNT);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &hard, NULL));
+    for (size_t k = 0; k < HARD_COUNT; k++)
+        values[k] = (npksd_real)k;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &easy, NULL));
     npksd_tester_destroy(tester);
     free(values);
     ASSERT(same_result(&easy, &hard));
-    ASSERTm("an order that takes 40 times as long", hard_time < 40 * easy_time + 0.2);
+    PASS();
+}
+
+/* The same numbers in every data set, in an order that the caller chooses. */
+static int ordered_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *hard)
+{
+    npksd_uniform(rng);
+    if (*(const int *)hard)
+        hard_order(rows, count * m);
+    else
+        for (size_t i = 0; i < count * m; i++)
+            rows[i] = (npksd_real)i;
+    return 0;
+}
+
+/* A generator chooses the order of its rows, from which the ends of the knots are selected. */
+TEST hard_order_of_rows(void)
+{
+    npksd_real rows[HARD_N], scores[2][HARD_N];
+    npksd_options options = small_options();
+    options.estimator = NPKSD_ESTIMATOR_SPLINE;
+    options.fit_rows = HARD_N;
+    for (size_t i = 0; i < HARD_N; i++)
+        rows[i] = (npksd_real)i + (npksd_real)0.5;
+    for (int hard = 0; hard < 2; hard++) {
+        npksd_tester *tester = NULL;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, HARD_N, 1, ordered_sample, &hard, &options));
+        while (npksd_tester_scores(tester, rows, HARD_N, scores[hard]) == NPKSD_ERROR_STATE)
+            ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1));
+        npksd_tester_destroy(tester);
+    }
+    for (size_t i = 0; i < HARD_N; i++)
+        ASSERT_IN_RANGE(scores[0][i], scores[1][i], sizeof(npksd_real) == 4 ? 1e-4 : 1e-9);
     PASS();
 }
 
@@ -451,5 +468,6 @@ SUITE(suite_edge)
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NONE);
     RUN_TEST1(wide_rows, (int)NPKSD_SUMMARY_NEIGHBOURS);
     RUN_TEST(too_wide_for_memory);
-    RUN_TEST(no_order_is_slow);
+    RUN_TEST(hard_order_of_null_values);
+    RUN_TEST(hard_order_of_rows);
 }

@@ -543,6 +543,44 @@ TEST overflowing_test(void)
     PASS();
 }
 
+/* The sizes of the largest tester that fits, and of the next ones, whose parts fit but whose sum does not. */
+TEST the_last_size_that_fits(size_t v)
+{
+    npksd_options options = variant_options(v);
+    size_t fits = 1, beyond = SIZE_MAX, bytes, before = 0;
+    if (options.resample_distinct)
+        options.resample = 1;
+    while (beyond - fits > 1) {
+        size_t n = fits + (beyond - fits) / 2;
+        if (npksd_tester_size(n, 1, &options, &bytes) == NPKSD_OK)
+            fits = n;
+        else
+            beyond = n;
+    }
+    for (size_t n = fits > 40 ? fits - 40 : 1; n <= fits; n++, before = bytes) {
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(n, 1, &options, &bytes));
+        ASSERTm("more rows, more bytes", bytes >= before && bytes / sizeof(npksd_real) > n);
+    }
+    for (size_t n = beyond; n < beyond + 40; n++)
+        ASSERT(too_much(npksd_tester_size(n, 1, &options, &bytes)));
+    PASS();
+}
+
+/* 2^30 permutations of the fewest rows there can be: more than a machine has, or can count with 32 bits. */
+TEST too_many_permutations(void)
+{
+    test_heap heap;
+    npksd_result result;
+    memset(&heap, 0, sizeof heap);
+    npksd_options options = base_options(PLAIN, &heap);
+    options.replicates = (size_t)1 << 30;
+    memset(&result, UNTOUCHED, sizeof result);
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_test_samples(data, 1, data, 16, 1, &options, &result));
+    ASSERT(untouched(&result, sizeof result));
+    ASSERT_EQ(0u, heap.live + heap.wrong);
+    PASS();
+}
+
 /* ======== generators that misbehave ======== */
 
 static int ignore_rng(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
@@ -1005,6 +1043,11 @@ SUITE(suite_errors)
     RUN_TEST(huge_sizes);
     RUN_TEST(huge_options);
     RUN_TEST(overflowing_test);
+    for (size_t v = 0; v < variant_count(); v++) {
+        greatest_set_test_suffix(variant_name(v));
+        RUN_TEST1(the_last_size_that_fits, v);
+    }
+    RUN_TEST(too_many_permutations);
     RUN_TEST(generator_faults);
     RUN_TEST(score_faults);
     RUN_TEST(score_faults_leave_scores_untouched);

@@ -20,7 +20,7 @@ TEST one_allocation(void)
         npksd_status status =
             npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
-        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_STATUSm(variant_name(v), NPKSD_OK, finish(tester));
         for (int again = 0; again < 2; again++)
             ASSERT_STATUSm(variant_name(v), NPKSD_OK,
@@ -28,7 +28,7 @@ TEST one_allocation(void)
         ASSERT_STATUSm(variant_name(v), NPKSD_OK,
                        npksd_tester_scores(tester, data, SMALL_N, scores));
         npksd_tester_null(tester, null_values, SMALL_REPLICATES, NULL);
-        ASSERT_EQm(variant_name(v), 1u, heap.calls);
+        ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_EQm(variant_name(v), 1u, heap.live);
         npksd_tester_destroy(tester);
         ASSERTm(variant_name(v), clean(&heap));
@@ -170,17 +170,17 @@ TEST every_allocation_fails_once(void)
                 int outputs_kept = 0;
                 test_heap heap;
                 memset(&heap, 0, sizeof heap);
-                heap.fail_at = k;
+                heap.asked.bad_call = k;
                 options.allocator = heap_allocator(&heap);
                 status = jobs[j](&options, &outputs_kept);
                 ASSERTm(variant_name(v), clean(&heap));
-                if (k == 1 && heap.calls == 0 && status < 0) { /* not for these options */
+                if (k == 1 && heap.asked.calls == 0 && status < 0) { /* not for these options */
                     ASSERTm(variant_name(v), outputs_kept);
                     ASSERTm(variant_name(v), status == NPKSD_ERROR_ARGUMENT
                                 || status == NPKSD_ERROR_STATE);
                     break;
                 }
-                if (heap.calls < k) {
+                if (heap.asked.calls < k) {
                     ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
                     ASSERTm(variant_name(v), !outputs_kept);
                 } else {
@@ -253,7 +253,7 @@ TEST exact_workspace(void)
             ASSERT_STATUSm(variant_name(v), NPKSD_OK, status);
             ASSERTm(variant_name(v), guards_kept);
         }
-        ASSERT_EQm(variant_name(v), 0u, heap.calls);
+        ASSERT_EQm(variant_name(v), 0u, heap.asked.calls);
     }
     PASS();
 }
@@ -311,12 +311,8 @@ TEST bootstrap_without_generator(void)
     npksd_tester *tester = NULL;
     npksd_result result, again;
     size_t bytes = 0;
-    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
-    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
-    options.standardize = 0;
-    options.bandwidth = 1;
+    set_options(&options, "score_callback wild stein moment unscaled bandwidth=1");
     for (size_t fit_rows = 2; fit_rows < 200; fit_rows *= 9) { /* even if fewer than n */
         options.fit_rows = fit_rows;
         ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
@@ -417,38 +413,19 @@ static enum greatest_test_res run_to_failure(npksd_options options, test_source 
     PASS();
 }
 
-TEST every_generator_call_fails_once(void)
-{
-    for (size_t v = 0; v < variant_count(); v++) {
-        npksd_status status = NPKSD_ERROR_GENERATOR;
-        size_t failures = 0;
-        test_source source;
-        memset(&source, 0, sizeof source);
-        for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
-            CHECK_CALL(run_to_failure(variant_options(v), &source, &source, &status));
-            ASSERT_STATUSm(variant_name(v),
-                           source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
-                           status);
-            failures += status != NPKSD_OK;
-        }
-        ASSERTm(variant_name(v), failures > 0);
-    }
-    PASS();
-}
-
-TEST every_score_call_fails_once(void)
+TEST every_callback_fails_once(int in_score)
 {
     for (size_t v = 0; v < variant_count(); v++) {
         npksd_options options = variant_options(v);
         npksd_status status = NPKSD_ERROR_GENERATOR;
+        size_t failures = 0;
         test_source source;
-        if (options.estimator != NPKSD_ESTIMATOR_CALLBACK)
+        if (in_score && options.estimator != NPKSD_ESTIMATOR_CALLBACK)
             continue;
         memset(&source, 0, sizeof source);
-        options.score_user_data = &source;
-        size_t failures = 0;
+        options.score_user_data = in_score ? &source : NULL;
         for (source.bad_call = 1; status != NPKSD_OK; source.bad_call += stride(7)) {
-            CHECK_CALL(run_to_failure(options, NULL, &source, &status));
+            CHECK_CALL(run_to_failure(options, in_score ? NULL : &source, &source, &status));
             ASSERT_STATUSm(variant_name(v),
                            source.calls >= source.bad_call ? NPKSD_ERROR_GENERATOR : NPKSD_OK,
                            status);
@@ -473,6 +450,6 @@ SUITE(suite_memory)
     RUN_TEST(bootstrap_without_generator);
     RUN_TEST(workspace_one_byte_short);
     RUN_TEST(dirty_workspace);
-    RUN_TEST(every_generator_call_fails_once);
-    RUN_TEST(every_score_call_fails_once);
+    RUN_TEST1(every_callback_fails_once, 0);
+    RUN_TEST1(every_callback_fails_once, 1);
 }

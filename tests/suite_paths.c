@@ -418,10 +418,8 @@ TEST bootstrap_has_no_replicates(void)
     npksd_real out[SMALL_REPLICATES];
     npksd_result result;
     memset(&worker, 0, sizeof worker);
-    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
     options.score_fn = chain_score;
-    options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options.components = NPKSD_COMPONENT_STEIN;
+    set_options(&options, "score_callback wild stein");
     npksd_tester *tester = make(&options);
     ASSERT(tester);
     ASSERT_STATUS(NPKSD_OK, finish(tester));
@@ -511,6 +509,24 @@ static int shifty_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rn
     return 0;
 }
 
+/* One replicate: p is 1/2 or 1. Two runs with one of each are as uniform as can be. */
+TEST self_check_of_a_perfect_fit(void)
+{
+    npksd_options options = quick_options();
+    npksd_self_check_result check;
+    size_t perfect = 0;
+    options.replicates = 1;
+    options.alpha = (npksd_real)0.5;
+    for (options.seed = 0; options.seed < 20; options.seed++) {
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, 2, &check));
+        perfect += check.rejected == 1;
+        ASSERT(check.rejected == 1 ? check.distance <= 0 && check.uniform_p >= 1 : check.distance > 0);
+    }
+    ASSERT(perfect > 0 && perfect < 20);
+    PASS();
+}
+
 TEST self_check_sees_it(void)
 {
     npksd_options options = quick_options();
@@ -578,6 +594,7 @@ SUITE(suite_paths)
     RUN_TEST(bootstrap_has_no_replicates);
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);
+    RUN_TEST(self_check_of_a_perfect_fit);
     RUN_TEST(self_check_sees_it);
     RUN_TEST(arguments_of_primitives);
 }

@@ -40,17 +40,20 @@ int finite_bits(const npksd_real *values, size_t count)
 
 /* ======== data ======== */
 
-/* Call number `call`, counted from 1: is it bad? */
-static int is_bad(size_t call, size_t bad_call, int for_ever)
+int shows_fault(test_source *source)
 {
-    return call == bad_call || (for_ever && bad_call > 0 && call > bad_call);
+    source->calls++;
+    int bad = source->calls == source->bad_call
+        || (source->for_ever && source->bad_call > 0 && source->calls > source->bad_call);
+    source->shown += (size_t)bad;
+    return bad;
 }
 
 /* Counts the call; 1 = it is to give up. A bad number is written over the last of `count`. */
 static int apply_fault(void *user_data, npksd_real *numbers, size_t count)
 {
     test_source *source = (test_source *)user_data;
-    if (!source || !is_bad(++source->calls, source->bad_call, source->for_ever))
+    if (!source || !shows_fault(source))
         return 0;
     switch (source->fault) {
     case FAULT_RETURN: return 1;
@@ -111,7 +114,7 @@ void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed)
 static void *heap_alloc(size_t bytes, void *user_data)
 {
     test_heap *heap = (test_heap *)user_data;
-    if (is_bad(++heap->calls, heap->fail_at, heap->for_ever) || bytes > ((size_t)1 << 30))
+    if (shows_fault(&heap->asked) || bytes > ((size_t)1 << 30))
         return NULL;
     for (size_t i = 0; i < HEAP_BLOCKS; i++) {
         if (heap->blocks[i])
@@ -160,201 +163,40 @@ npksd_options small_options(void)
     return options;
 }
 
-static void explicit_score(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_CALLBACK;
-    options->score_fn = chain_score;
-}
-
-static void vary_plain(npksd_options *options) { (void)options; }
-
-static void vary_paper(npksd_options *options)
-{
-    static const npksd_real one = 1;
-    options->estimator = NPKSD_ESTIMATOR_GAUSS;
-    options->form = NPKSD_FORM_SCALAR;
-    options->components = NPKSD_COMPONENT_STEIN;
-    options->statistic = NPKSD_STATISTIC_V;
-    options->scales = &one;
-    options->scale_count = 1;
-    options->standardize = 0;
-    options->pilot = 0; /* nothing to standardise */
-}
-
-static void vary_gauss_all(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_GAUSS;
-    options->summary = NPKSD_SUMMARY_ALL;
-}
-
-static void vary_auto_all(npksd_options *options) { options->summary = NPKSD_SUMMARY_ALL; }
-
-static void vary_poly(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_POLY;
-    options->summary = NPKSD_SUMMARY_MEAN_VAR;
-}
-
-static void vary_poly_all(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_POLY;
-    options->summary = NPKSD_SUMMARY_ALL;
-}
-
-static void vary_spline(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_SPLINE;
-    options->summary = NPKSD_SUMMARY_NEIGHBOURS;
-}
-
-static void vary_spline_none(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_SPLINE;
-    options->summary = NPKSD_SUMMARY_NONE;
-    options->basis = 4;
-    options->ridge = (npksd_real)0.001;
-}
-
-static void vary_rbf(npksd_options *options) { options->estimator = NPKSD_ESTIMATOR_RBF; }
-
-static void vary_rbf_all(npksd_options *options)
-{
-    options->estimator = NPKSD_ESTIMATOR_RBF;
-    options->summary = NPKSD_SUMMARY_ALL;
-    options->basis = 10;
-}
-
-static void vary_summary_callback(npksd_options *options)
-{
-    options->summary = NPKSD_SUMMARY_CALLBACK;
-    options->summary_fn = sum_of_others;
-    options->summary_dim = 1;
-}
-
-static void vary_imq(npksd_options *options) { options->kernel = NPKSD_KERNEL_IMQ; }
-
-static void vary_scalar(npksd_options *options) { options->form = NPKSD_FORM_SCALAR; }
-
-static void vary_resample(npksd_options *options) { options->resample = 2; }
-
-static void vary_redraw(npksd_options *options)
-{
-    options->resample = 5;
-    options->resample_redraw = 1;
-}
-
-static void vary_distinct(npksd_options *options)
-{
-    options->resample = 2;
-    options->resample_distinct = 1;
-}
-
-static void vary_redraw_distinct(npksd_options *options)
-{
-    options->resample = 2;
-    options->resample_redraw = 1;
-    options->resample_distinct = 1;
-}
-
-static void vary_features(npksd_options *options) { options->features = 13; }
-
-static void vary_features_scalar(npksd_options *options)
-{
-    options->features = 8;
-    options->form = NPKSD_FORM_SCALAR;
-    options->resample = 2;
-}
-
-static void vary_smooth(npksd_options *options) { options->smooth = (npksd_real)0.25; }
-
-static void vary_diagnose(npksd_options *options) { options->diagnose = 1; }
-
-static void vary_diagnose_imq(npksd_options *options)
-{
-    options->diagnose = 1;
-    options->kernel = NPKSD_KERNEL_IMQ;
-    options->resample = 2;
-}
-
-static void vary_diagnose_redraw(npksd_options *options)
-{
-    options->diagnose = 1;
-    options->resample = 2;
-    options->resample_redraw = 1;
-}
-
-static void vary_diagnose_features(npksd_options *options)
-{
-    options->diagnose = 1;
-    options->features = 9;
-    options->resample = 2;
-}
-
-static void vary_wild(npksd_options *options)
-{
-    explicit_score(options);
-    options->calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-    options->components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
-}
-
-static void vary_unscaled(npksd_options *options)
-{
-    options->standardize = 0;
-    options->bandwidth = 2;
-}
-
-static void vary_odd_scales(npksd_options *options)
-{
-    static const npksd_real odd[] = { (npksd_real)0.3, 1, (npksd_real)2.5 };
-    options->scales = odd;
-    options->scale_count = 3;
-    options->statistic = NPKSD_STATISTIC_U;
-}
-
-static void vary_mirror_alone(npksd_options *options)
-{
-    options->components = NPKSD_COMPONENT_MIRROR;
-}
-
-static void vary_mmd_alone(npksd_options *options) { options->components = NPKSD_COMPONENT_MMD; }
-
-static void vary_early_stop(npksd_options *options) { options->stop_after = 3; }
-
 static const struct {
-    const char *name;
-    void (*vary)(npksd_options *);
+    const char *name, *words;
 } variants[] = {
-    { "plain", vary_plain },
-    { "paper", vary_paper },
-    { "gauss_all", vary_gauss_all },
-    { "auto_all", vary_auto_all },
-    { "poly", vary_poly },
-    { "poly_all", vary_poly_all },
-    { "spline", vary_spline },
-    { "spline_none", vary_spline_none },
-    { "rbf", vary_rbf },
-    { "rbf_all", vary_rbf_all },
-    { "score_callback", explicit_score },
-    { "summary_callback", vary_summary_callback },
-    { "imq", vary_imq },
-    { "scalar", vary_scalar },
-    { "resample", vary_resample },
-    { "redraw", vary_redraw },
-    { "distinct", vary_distinct },
-    { "redraw_distinct", vary_redraw_distinct },
-    { "features", vary_features },
-    { "features_scalar", vary_features_scalar },
-    { "smooth", vary_smooth },
-    { "diagnose", vary_diagnose },
-    { "diagnose_imq", vary_diagnose_imq },
-    { "diagnose_redraw", vary_diagnose_redraw },
-    { "diagnose_features", vary_diagnose_features },
-    { "wild", vary_wild },
-    { "unscaled", vary_unscaled },
-    { "odd_scales", vary_odd_scales },
-    { "mirror_alone", vary_mirror_alone },
-    { "mmd_alone", vary_mmd_alone },
-    { "early_stop", vary_early_stop },
+    { "plain", "" },
+    { "paper", "gauss scalar stein v scales=1 unscaled pilot=0" }, /* nothing to standardise */
+    { "gauss_all", "gauss all" },
+    { "auto_all", "all" },
+    { "poly", "poly mean_var" },
+    { "poly_all", "poly all" },
+    { "spline", "spline neighbours" },
+    { "spline_none", "spline none basis=4 ridge=0.001" },
+    { "rbf", "rbf" },
+    { "rbf_all", "rbf all basis=10" },
+    { "score_callback", "score_callback" },
+    { "summary_callback", "summary_callback" },
+    { "imq", "imq" },
+    { "scalar", "scalar" },
+    { "resample", "resample=2" },
+    { "redraw", "resample=5 redraw" },
+    { "distinct", "resample=2 distinct" },
+    { "redraw_distinct", "resample=2 redraw distinct" },
+    { "features", "features=13" },
+    { "features_scalar", "features=8 scalar resample=2" },
+    { "smooth", "smooth=0.25" },
+    { "diagnose", "diagnose" },
+    { "diagnose_imq", "diagnose imq resample=2" },
+    { "diagnose_redraw", "diagnose resample=2 redraw" },
+    { "diagnose_features", "diagnose features=9 resample=2" },
+    { "wild", "score_callback wild stein moment" },
+    { "unscaled", "unscaled bandwidth=2" },
+    { "odd_scales", "scales=0.3,1,2.5 u" },
+    { "mirror_alone", "mirror" },
+    { "mmd_alone", "mmd" },
+    { "early_stop", "stop_after=3" },
 };
 
 size_t variant_count(void) { return sizeof variants / sizeof variants[0]; }
@@ -363,7 +205,10 @@ const char *variant_name(size_t index) { return variants[index].name; }
 npksd_options variant_options(size_t index)
 {
     npksd_options options = small_options();
-    variants[index].vary(&options);
+    options.score_fn = chain_score;
+    options.summary_fn = sum_of_others;
+    options.summary_dim = 1;
+    set_options(&options, variants[index].words);
     return options;
 }
 

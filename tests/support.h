@@ -2,7 +2,7 @@
 #ifndef NPKSD_TESTS_SUPPORT_H
 #define NPKSD_TESTS_SUPPORT_H
 
-#include "npksd.h"
+#include "options.h"
 #ifdef NPKSD_UPSTREAM_GREATEST
 #include "greatest.h"
 #else
@@ -36,7 +36,10 @@ typedef struct test_source {
     size_t bad_call;  /* the call, counted from 1, in which the fault shows; 0: never */
     int for_ever;     /* and in every later one */
     test_fault fault; /* non-zero return, or a bad number as the last one written */
+    size_t shown;     /* how often it did */
 } test_source;
+
+int shows_fault(test_source *source); /* counts a call: is it a bad one? */
 
 int chain_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *source);
 int chain_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *source);
@@ -54,11 +57,9 @@ void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed);
 enum { HEAP_BLOCKS = 16 };
 
 typedef struct test_heap {
-    size_t calls;   /* allocations asked for so far */
-    size_t fail_at; /* this one, counted from 1, fails; 0: none */
-    int for_ever;   /* and every later one */
-    size_t live;    /* blocks not given back */
-    size_t wrong;   /* frees of a foreign pointer, or with another size than asked for */
+    test_source asked; /* a call is an allocation; in a bad one it fails */
+    size_t live;       /* blocks not given back */
+    size_t wrong;      /* frees of a foreign pointer, or with another size than asked for */
     void *blocks[HEAP_BLOCKS];
     size_t bytes[HEAP_BLOCKS];
 } test_heap;

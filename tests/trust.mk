@@ -1,6 +1,7 @@
 # What makes npksd.h trustworthy beyond its suites; part of tests/Makefile.
 #
 #   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
+#   make fuzzed                 every public function is called by a harness (in `make`)
 #   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of fuzz_api, fuzz_blob, fuzz_callbacks
 #   make fuzz-long              the same for an hour each, double and float
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
@@ -17,18 +18,25 @@ FUZZ_FLAGS =
 AFL_CC ?= afl-clang-fast
 AFL_FUZZ ?= afl-fuzz
 
-.PHONY: replay fuzz fuzz-float fuzz-long fuzz-afl
+.PHONY: replay fuzzed fuzz fuzz-float fuzz-long fuzz-afl
 
 # ======== fuzzing ========
 
-$(BUILD)/fuzz_%: fuzz_%.c fuzz.h $(HEADER) Makefile | $(BUILD)
+$(BUILD)/fuzz_%: fuzz_%.c fuzz.h blob_bytes.h $(HEADER) Makefile | $(BUILD)
 	$(COMPILE) $(LDFLAGS) $< -o $@ -lm
 
 # Every input that ever mattered, and some that nobody thought of.
 REPLAY_RANDOM ?= 1000
-replay: $(HARNESSES:%=$(BUILD)/fuzz_%)
+replay: fuzzed $(HARNESSES:%=$(BUILD)/fuzz_%)
 	@set -e; for name in $(HARNESSES); do $(BUILD)/fuzz_$$name corpus/$$name/*; \
 		$(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) 1; done
+
+# Every public function is called by a harness; the list is that of the header.
+fuzzed:
+	@names=$$(sed -n 's/^NPKSD_API [^(]*[ *]\(npksd_[a-z_]*\)(.*/\1/p' $(HEADER)); \
+	[ -n "$$names" ] || { echo "no public function found in $(HEADER)"; exit 1; }; \
+	for name in $$names; do grep -q "\b$$name(" fuzz.h fuzz_*.c || missing="$$missing $$name"; done; \
+	[ -z "$$missing" ] || { echo "no fuzz harness calls:$$missing"; exit 1; }
 
 # No comparison tracing: it costs three times the speed, and checksums are made right by the harness.
 LIBFUZZER = -g -O2 -I.. -DFUZZ_LIBFUZZER -fsanitize=fuzzer,address,undefined,float-divide-by-zero \
