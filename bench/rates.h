@@ -63,6 +63,14 @@ static BENCH_UNUSED void rate_interval(rate r, double miss, double *low, double 
     }
 }
 
+/* may the true rate be 0.05, by the 95 % interval? */
+static BENCH_UNUSED int rate_level(rate r)
+{
+    double low, high;
+    rate_interval(r, 0.05, &low, &high);
+    return low <= 0.05 && 0.05 <= high;
+}
+
 /* (a - b) / standard error; rates of 0 and 1 are moved in by one trial for the error */
 static BENCH_UNUSED double rate_difference(rate a, rate b)
 {
