@@ -260,8 +260,8 @@ static BENCH_UNUSED void runner_rest(runner *r)
 
 static BENCH_UNUSED const char *runner_again_key(const piece *p)
 {
-    static char key[PIECE_KEY + 8];
-    snprintf(key, sizeof key, "%s/again", p->key);
+    static char key[PIECE_KEY];
+    snprintf(key, sizeof key, "%.*s/again", PIECE_KEY - 8, p->key);
     return key;
 }
 
