@@ -191,24 +191,16 @@ static npksd_real *draw_trial(const comparison *c, npksd_rng *rng)
 
 static npksd_options options_of(const way *w, uint64_t seed)
 {
-    static const npksd_real one = 1;
     npksd_options o = npksd_default_options();
     o.seed = seed;
     if (all.smoke) {
         o.replicates = 19;
         o.pilot = 20;
     }
+    if (!w->whole)
+        bench_letter(&o, w->summary, w->estimator, w->form, w->component);
     o.estimator = w->estimator;
     o.smooth = w->smooth;
-    if (w->whole)
-        return o;
-    o.summary = w->summary;
-    o.form = w->form;
-    o.components = w->component;
-    o.statistic = NPKSD_STATISTIC_V;
-    o.standardize = 0;
-    o.scales = &one;
-    o.scale_count = 1;
     return o;
 }
 
@@ -402,11 +394,8 @@ static void write_section(void)
             verdict_compare(comparisons[i].name, "MMDAgg", rate_of(comparisons[i].id, "default"),
                             rate_of(comparisons[i].id, "mmdagg"),
                             comparisons[i].explain ? contrast_reason(reason, sizeof reason) : NULL);
-    fprintf(f, "## MNIST and CIFAR-10 (tables 1 and 2)\n\n`%smake -C bench digits DATA=folder`%s: ",
-            all.full ? "FULL=1 " : "",
-            all.smoke ? " (a smoke test: nothing below means anything)" : "");
-    runner_machine(f, &all);
-    fprintf(f, ".\n`npksd_test_samples`, the paper's sizes: 100 observed and 600 generated digits, "
+    runner_title(f, &all, "MNIST and CIFAR-10 (tables 1 and 2)", "digits DATA=folder");
+    fprintf(f, "`npksd_test_samples`, the paper's sizes: 100 observed and 600 generated digits, "
             "200 and 800 for CIFAR-10, alpha = 0.05. The paper gives neither trials nor replicates "
             "of these tables; here %zu trials a cell, each with rows drawn anew from the same "
             "files, so that the intervals are for these files, and b = 499. Rates with exact 95 %% "

@@ -130,23 +130,14 @@ static int reversed_score(const npksd_real *rows, size_t count, size_t m, npksd_
 
 static npksd_options options_of(const method *k, size_t fit_rows, size_t replicates, uint64_t seed)
 {
-    static const npksd_real one = 1;
     npksd_options o = npksd_default_options();
     o.seed = seed;
     o.fit_rows = fit_rows;
     o.replicates = replicates;
     if (all.smoke)
         o.pilot = 20;
-    if (k->whole)
-        return o;
-    o.summary = k->summary;
-    o.estimator = k->estimator;
-    o.form = k->form;
-    o.statistic = NPKSD_STATISTIC_V;
-    o.components = NPKSD_COMPONENT_STEIN;
-    o.standardize = 0;
-    o.scales = &one;
-    o.scale_count = 1;
+    if (!k->whole)
+        bench_letter(&o, k->summary, k->estimator, k->form, NPKSD_COMPONENT_STEIN);
     o.resample = k->resample;
     o.resample_redraw = k->redraw;
     return o;

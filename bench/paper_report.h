@@ -784,10 +784,8 @@ static const part parts[] = {
 
 static void write_intro(FILE *f)
 {
-    fprintf(f, "## The paper's experiments\n\n`%smake -C bench paper`%s: ", all.full ? "FULL=1 " : "",
-            all.smoke ? " (a smoke test: nothing below means anything)" : "");
-    runner_machine(f, &all);
-    fprintf(f, ".\nEvery rate is followed by its exact 95 %% interval (Clopper and Pearson). Seeds "
+    runner_title(f, &all, "The paper's experiments", "paper");
+    fprintf(f, "Every rate is followed by its exact 95 %% interval (Clopper and Pearson). Seeds "
             "are "
             "fixed: rates repeat with the same npksd.h and flags. Seconds and ms are processor "
             "time, "

@@ -46,94 +46,74 @@ static void add(group *g, const char *name, double required, bench_data data)
     a->data = data;
 }
 
-static void add_all_shift(group *g, double shift)
+/* the null model of a group with one field changed */
+#define ADD_CHANGED(g, name, required, field, value)                                               \
+    do {                                                                                           \
+        bench_data changed = (g)->null_model;                                                      \
+        changed.field = (value);                                                                   \
+        add(g, name, required, changed);                                                           \
+    } while (0)
+
+static group *set_group(group *g, const char *name, size_t m, size_t n, size_t fit_rows,
+                        bench_data null_model)
 {
-    bench_data d = g->null_model;
-    d.shift = shift;
-    add(g, "mean + 0.3 sd, all", 0, d);
+    g->name = name;
+    g->m = m;
+    g->n = n;
+    g->fit_rows = fit_rows;
+    g->null_model = null_model;
+    return g;
+}
+
+/* two modes that differ in the first coordinate only */
+static bench_data first_mixture(double centre)
+{
+    bench_data d = bench_mixture(centre, 0.5, 0);
+    d.centre_count = 1;
+    return d;
 }
 
 /* Fills groups and returns how many: all, or the one asked for by group=. */
 static size_t make_groups(group *groups)
 {
-    bench_data d;
     memset(groups, 0, GROUPS * sizeof *groups);
-    group *g = &groups[0];
-    g->name = "Gauss";
-    g->m = 3;
-    g->n = 100;
-    g->fit_rows = 2000;
-    g->null_model = bench_gauss(1, 0);
-    add(g, "variance +40 %", 0.80, bench_gauss(1.4, 0));
-    add(g, "variance +20 %", 0.30, bench_gauss(1.2, 0));
-    add(g, "variance -20 %", 0.30, bench_gauss(0.8, 0));
-    add(g, "variance -40 %", 0.95, bench_gauss(0.6, 0));
-    add_all_shift(g, 0.3);
+    group *g = set_group(&groups[0], "Gauss", 3, 100, 2000, bench_gauss(1, 0));
+    ADD_CHANGED(g, "variance +40 %", 0.80, variance, 1.4);
+    ADD_CHANGED(g, "variance +20 %", 0.30, variance, 1.2);
+    ADD_CHANGED(g, "variance -20 %", 0.30, variance, 0.8);
+    ADD_CHANGED(g, "variance -40 %", 0.95, variance, 0.6);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
 
-    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the setting whose prototype figures
-       are known. Centres at +-(1,..,1) are a harder one, shown below without a requirement. */
-    g = &groups[1];
-    g->name = "mixture, |c|=1";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(0.40824829046386302, 0.5, 0);
-    add(g, "covariance 0.2", 0.70, bench_mixture(0.40824829046386302, 0.5, 0.2));
-    add(g, "covariance 0.3", 0.95, bench_mixture(0.40824829046386302, 0.5, 0.3));
-    d = bench_mixture(0.40824829046386302, 0.5, 0);
-    d.variance = 1.2;
-    add(g, "variance +20 %", 0, d);
-    add_all_shift(g, 0.3);
+    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the setting whose prototype
+       figures are known. Centres at +-(1,..,1) are a harder one, shown without a requirement. */
+    g = set_group(&groups[1], "mixture, |c|=1", 6, 200, 0,
+                  bench_mixture(0.40824829046386302, 0.5, 0));
+    ADD_CHANGED(g, "covariance 0.2", 0.70, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0.95, covariance, 0.3);
+    ADD_CHANGED(g, "variance +20 %", 0, variance, 1.2);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
 
-    g = &groups[2];
-    g->name = "Gauss";
-    g->m = 5;
-    g->n = 200;
-    g->null_model = bench_gauss(1, 0);
+    g = set_group(&groups[2], "Gauss", 5, 200, 0, bench_gauss(1, 0));
     add(g, "Laplace, half the numbers", 0.40, bench_laplace(BENCH_LAPLACE, 0.5));
     add(g, "Laplace, half the rows", 0.40, bench_laplace(BENCH_LAPLACE_ROWS, 0.5));
     add(g, "Laplace, all", 0.95, bench_laplace(BENCH_LAPLACE, 1));
 
-    g = &groups[3];
-    g->name = "modes +-(4,4)";
-    g->m = 2;
-    g->n = 100;
-    g->null_model = bench_mixture(4, 0.5, 0);
-    add(g, "75/25 for 50/50", 0.80, bench_mixture(4, 0.75, 0));
-    d = bench_mixture(4, 0.5, 0);
-    d.variance = 1.4;
-    add(g, "variance +40 %", 0, d);
+    g = set_group(&groups[3], "modes +-(4,4)", 2, 100, 0, bench_mixture(4, 0.5, 0));
+    ADD_CHANGED(g, "75/25 for 50/50", 0.80, upper, 0.75);
+    ADD_CHANGED(g, "variance +40 %", 0, variance, 1.4);
 
-    g = &groups[4];
-    g->name = "modes +-(4,0)";
-    g->m = 2;
-    g->n = 100;
-    g->null_model = bench_mixture(4, 0.5, 0);
-    g->null_model.centre_count = 1;
-    d = g->null_model;
-    d.upper = 0.75;
-    add(g, "75/25 for 50/50", 0.80, d);
+    g = set_group(&groups[4], "modes +-(4,0)", 2, 100, 0, first_mixture(4));
+    ADD_CHANGED(g, "75/25 for 50/50", 0.80, upper, 0.75);
 
-    g = &groups[5];
-    g->name = "+-1 in first";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(1, 0.5, 0);
-    g->null_model.centre_count = 1;
-    d = g->null_model;
-    d.covariance = 0.2;
-    add(g, "covariance 0.2", 0, d);
-    d.covariance = 0.3;
-    add(g, "covariance 0.3", 0, d);
+    g = set_group(&groups[5], "+-1 in first", 6, 200, 0, first_mixture(1));
+    ADD_CHANGED(g, "covariance 0.2", 0, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0, covariance, 0.3);
 
-    g = &groups[6];
-    g->name = "+-(1,..,1)";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(1, 0.5, 0);
-    add(g, "covariance 0.2", 0, bench_mixture(1, 0.5, 0.2));
-    add(g, "covariance 0.3", 0, bench_mixture(1, 0.5, 0.3));
-    add(g, "75/25", 0, bench_mixture(1, 0.75, 0));
-    add_all_shift(g, 0.3);
+    g = set_group(&groups[6], "+-(1,..,1)", 6, 200, 0, bench_mixture(1, 0.5, 0));
+    ADD_CHANGED(g, "covariance 0.2", 0, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0, covariance, 0.3);
+    ADD_CHANGED(g, "75/25", 0, upper, 0.75);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
     if (only_group < 0 || only_group >= GROUPS)
         return GROUPS;
     groups[0] = groups[only_group];
