@@ -61,20 +61,20 @@ static BENCH_UNUSED const char *bench_cpu_name(void)
     return name;
 }
 
-static BENCH_UNUSED void bench_print_machine(void)
+/* processor, compiler, flags and version, in one line without its end */
+static BENCH_UNUSED void bench_machine(FILE *f)
 {
     int version = npksd_version();
-    printf("cpu       %s\n", bench_cpu_name());
 #if defined(__clang__)
-    printf("compiler  clang %s\n", __clang_version__);
+    const char *compiler = "clang " __clang_version__;
 #elif defined(__GNUC__)
-    printf("compiler  gcc %s\n", __VERSION__);
+    const char *compiler = "gcc " __VERSION__;
 #else
-    printf("compiler  unknown\n");
+    const char *compiler = "unknown compiler";
 #endif
-    printf("flags     %s\n", BENCH_FLAGS);
-    printf("npksd     %d.%d.%d, %s\n", version / 10000, version / 100 % 100, version % 100,
-           sizeof(npksd_real) == 4 ? "float" : "double");
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s)", bench_cpu_name(), compiler, BENCH_FLAGS,
+            version / 10000, version / 100 % 100, version % 100,
+            sizeof(npksd_real) == 4 ? "float" : "double");
 }
 
 static BENCH_UNUSED void bench_die(const char *what, npksd_status status)

@@ -330,21 +330,12 @@ static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
 static BENCH_UNUSED void runner_title(FILE *f, const runner *r, const char *title,
                                       const char *target)
 {
-    int version = npksd_version();
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#elif defined(__GNUC__)
-    const char *compiler = "gcc " __VERSION__;
-#else
-    const char *compiler = "unknown compiler";
-#endif
-    fprintf(f, "## %s\n\n`%smake -C bench %s`%s: %s, %s `%s`, npksd.h %d.%d.%d (%s, ", title,
-            r->full ? "FULL=1 " : "", target,
-            r->smoke ? " (a smoke test: nothing below means anything)" : "", bench_cpu_name(),
-            compiler, BENCH_FLAGS, version / 10000, version / 100 % 100, version % 100,
-            sizeof(npksd_real) == 4 ? "float" : "double");
+    fprintf(f, "## %s\n\n`%smake -C bench %s`%s: ", title, r->full ? "FULL=1 " : "", target,
+            r->smoke ? " (a smoke test: nothing below means anything)" : "");
+    bench_machine(f);
+    fprintf(f, ", ");
     runner_commits(f, r);
-    fprintf(f, ").\n");
+    fprintf(f, ".\n");
 }
 
 /* out/program.md for writing */
