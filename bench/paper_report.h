@@ -48,6 +48,19 @@ static void level_of_default(FILE *f)
 
 /* ======== tables and figures ======== */
 
+/* a method looks the same in every figure; MMD_SCALED and NP-KSD_G never meet */
+enum { STYLE_PAPER = 6, STYLE_LEVEL = 8 };
+static const size_t method_style[METHODS] = {
+    [DEFAULT] = 0, [KSD] = 1, [NPKSD_ALL] = 2, [NPKSD_MEAN] = 3, [NPKSD_G] = 4, [MEAN_VECTOR] = 5,
+    [REVERSED] = 6, [MMDAGG] = 7, [MMD] = 9, [MMD_SCALED] = 4,
+};
+
+static void level_line(plot *p)
+{
+    plot_across(p, "level 0.05", 0.05);
+    plot_like(p, STYLE_LEVEL);
+}
+
 /* levels in increasing order, the null in its place */
 static size_t ordered(const setting *s, size_t *order)
 {
@@ -124,10 +137,12 @@ static void plot_setting(const setting *s, const int *list, size_t count, const 
             y[l] = rate_value(q->rates[order[l]]);
             rate_interval(q->rates[order[l]], 0.05, &low[l], &high[l]);
         }
-        if (q != NULL)
-            plot_lines(&p, methods[list[k]].name, x, y, low, high, levels);
+        if (q == NULL)
+            continue;
+        plot_lines(&p, methods[list[k]].name, x, y, low, high, levels);
+        plot_like(&p, method_style[list[k]]);
     }
-    plot_across(&p, "level 0.05", 0.05);
+    level_line(&p);
     plot_write(&p, 1, 1, all.out, file);
 }
 
@@ -154,10 +169,13 @@ static void plot_sweep(const sweep *w, size_t level, const int *ways, size_t way
             rate_interval(q->rates[level], 0.05, &low[i], &high[i]);
         }
         plot_lines(&p, methods[ways[k]].name, x, y, low, high, w->count);
+        plot_like(&p, method_style[ways[k]]);
     }
-    if (paper != NULL)
+    if (paper != NULL) {
         plot_lines(&p, "paper: MMD", x, paper, NULL, NULL, w->count);
-    plot_across(&p, "level 0.05", 0.05);
+        plot_like(&p, STYLE_PAPER);
+    }
+    level_line(&p);
     plot_write(&p, 1, 1, all.out, file);
 }
 
@@ -379,6 +397,7 @@ static void plot_resample(void)
     for (size_t i = 0; i < 4; i++)
         plot_tick(&p, b[i]);
     plot_lines(&p, "paper (table 3)", b, paper_rate, NULL, NULL, 4);
+    plot_like(&p, STYLE_PAPER);
     for (int v = 0; v < 4; v++) {
         double y[4], low[4], high[4];
         for (size_t i = 0; i < 4; i++) {
@@ -387,15 +406,18 @@ static void plot_resample(void)
             rate_interval(q->rates[1], 0.05, &low[i], &high[i]);
         }
         plot_lines(&p, names[v], b, y, low, high, 4);
+        plot_like(&p, (size_t)v + 2);
     }
     for (int k = 0; k < 2; k++) { /* the rate in the name: the two lines may be one */
-        const method *way = &methods[k == 0 ? DEFAULT : MMDAGG];
+        int which = k == 0 ? DEFAULT : MMDAGG;
+        const method *way = &methods[which];
         double rate_here = rate_value(piece_of(wide, way->id)->rates[1]);
         char name[PLOT_NAME_MAX];
         snprintf(name, sizeof name, "%s: %.2f", way->name, rate_here);
         plot_across(&p, name, rate_here);
+        plot_like(&p, method_style[which]);
     }
-    plot_across(&p, "level 0.05", 0.05);
+    level_line(&p);
     plot_write(&p, 1, 1, all.out, "paper-resample");
 }
 
@@ -416,7 +438,9 @@ static void plot_runtime(void)
     ours[5] = piece_of(wide, "default")->seconds;
     memcpy(paper, paper_seconds, sizeof paper);
     plot_bars(&p, "paper", paper, NULL, NULL, 5);
+    plot_like(&p, STYLE_PAPER);
     plot_bars(&p, "here", ours, NULL, NULL, 6);
+    plot_like(&p, 0);
     plot_write(&p, 1, 1, all.out, "paper-runtime");
 }
 
@@ -646,6 +670,7 @@ static void plot_learnt(void)
         for (int k = 0; k < GENERATOR_KINDS; k++)
             plot_category(p, generator_names[k]);
         plot_bars(p, "paper", paper_learnt[mixture], NULL, NULL, GENERATOR_KINDS);
+        plot_like(p, STYLE_PAPER);
         for (size_t way = 0; way < LEARNT_METHODS; way++) {
             double y[GENERATOR_KINDS], low[GENERATOR_KINDS], high[GENERATOR_KINDS];
             for (int k = 0; k < GENERATOR_KINDS; k++) {
@@ -656,7 +681,9 @@ static void plot_learnt(void)
                 rate_interval(r, 0.05, &low[k], &high[k]);
             }
             plot_bars(p, methods[learnt_methods[way]].name, y, low, high, GENERATOR_KINDS);
+            plot_like(p, method_style[learnt_methods[way]]);
         }
+        level_line(p);
         p->width = 760;
     }
     plot_write(panels, 2, 1, all.out, "paper-generators");
