@@ -381,8 +381,10 @@ static void write_sign(FILE *f)
             "paper's experiments). The column \"sign reversed\" (the component MIRROR alone, which "
             "is two-sided) tries it: VAE %s, with the right sign %s: the reversed sign %s.\n\n",
             rate_text(reversed, text[0], sizeof text[0]), rate_text(right, text[1], sizeof text[1]),
-            rate_difference(reversed, right) > 2 ? "does see more, and may be what the paper saw"
-                                                 : "is not what makes the difference");
+            rate_difference(reversed, right) > 2
+                ? "does see more, and may be what the paper saw"
+                : "is not what makes the difference. What does is not known: pixels, generators "
+                  "and networks are others");
 }
 
 static void write_section(void)

@@ -46,13 +46,16 @@ static BENCH_UNUSED void verdict_levels(FILE *f, runner *r)
                 outside += !list && !verdict_level(r, p, c);
             }
         }
-        if (!list)
+        if (!list && doubted == 0)
+            fprintf(f, "- **Level.** %zu null cells; 0.05 is inside the 95 %% interval of each - "
+                    "**met**.\n", cells);
+        else if (!list)
             fprintf(f, "- **Level.** %zu null cells; 0.05 is inside the 95 %% interval of %zu. Up "
                     "to one in twenty falls outside by chance, so the other %zu were run again "
                     "with fresh seeds and %d times the trials; of these larger runs %zu have 0.05 "
-                    "outside their interval - **%s**.%s\n", cells, cells - doubted, doubted,
-                    RUNNER_AGAIN, outside, outside == 0 ? "met" : "NOT MET",
-                    doubted > 0 ? " The cells that were run again:" : "");
+                    "outside their interval - **%s**. The cells that were run again:\n", cells,
+                    cells - doubted, doubted, RUNNER_AGAIN, outside,
+                    outside == 0 ? "met" : "NOT MET");
     }
 }
 
