@@ -451,13 +451,10 @@ static void report_apart(FILE *f)
                                           "+-1.5 in every coordinate" };
     fprintf(f, "The rates depend on where the two centres are, which the paper does not say. The "
             "last two rows were picked after a trial of +-0.3, 0.5, 1 and 1.5 in every coordinate "
-            "(30 data "
-            "sets each), where MMDAgg at 1.5 came near the paper's 0.27; they show how much it "
-            "matters, "
-            "not what the authors used.\n\n"
+            "(30 data sets each), where MMDAgg at 1.5 came near the paper's 0.27; they show how "
+            "much it matters, not what the authors used.\n\n"
             "| centres | MMDAgg (paper: 0.27) | KSD, Monte Carlo | KSD, bandwidth of the model | "
-            "NP-KSD, "
-            "all coordinates | the same, vector form | npksd.h default |\n"
+            "NP-KSD, all coordinates | the same, vector form | npksd.h default |\n"
             "|---|---|---|---|---|---|---|\n");
     for (size_t v = 0; v < 3; v++) {
         const setting *s = v == 0 ? wide : apart[v - 1];
@@ -470,11 +467,9 @@ static void report_apart(FILE *f)
         compare_setting(s, NULL);
     }
     fprintf(f, "\nRe-sampling loses power, also where the index set is shared: drawn with "
-            "replacement, even "
-            "B = 40 of 40 coordinates leave a third of them out. The authors' code "
-            "does not re-sample coordinates (it picks rows of the matrix by coordinate numbers), "
-            "so "
-            "its rates for B are those of another test.\n\n");
+            "replacement, even B = 40 of 40 coordinates leave a third of them out. The authors' "
+            "code does not re-sample coordinates (it picks rows of the matrix by coordinate "
+            "numbers), so its rates for B are those of another test.\n\n");
 }
 
 static void claims_resample(FILE *f)
@@ -500,7 +495,9 @@ static void claims_resample(FILE *f)
           q[3]->seconds > q[0]->seconds && q[1]->seconds > agg->seconds,
           "%.3f s at B = 5, %.3f at 10, %.3f at 40; MMDAgg %.3f", q[0]->seconds, q[1]->seconds,
           q[3]->seconds, agg->seconds);
-    fprintf(f, "\n");
+    fprintf(f, "\nThe paper trains networks by gradient descent and does not say on which machine; "
+            "here scores are solved for in closed form, in C, and MMDAgg is C as well. The seconds "
+            "compare programs, not methods.\n\n");
 }
 
 static void report_resample(FILE *f)
@@ -508,13 +505,11 @@ static void report_resample(FILE *f)
     char text[64];
     fprintf(f, "### Re-sampled coordinates, and seconds (figure 1d and table 3)\n\n"
             "MoG with m = 40, n = 100, covariance 0.5 (the paper's sigma_per), b = %zu, %zu trials "
-            "a "
-            "cell; seconds are processor time of one whole test (fit, replicates, check).\n\n"
+            "a cell; seconds are processor time of one whole test (fit, replicates, check).\n\n"
             "![rejection rate against B](results/paper-resample.svg)\n\n"
             "![seconds of one test](results/paper-runtime.svg)\n\n"
             "| | paper: rate | here | scalar, one index set | scalar, drawn again | vector, one "
-            "index "
-            "set | vector, drawn again | paper: s | here: s "
+            "index set | vector, drawn again | paper: s | here: s "
             "|\n|---|---|---|---|---|---|---|---|---|\n",
             wide->replicates, trials_of(100, 1000));
     for (size_t b = 0; b < RESAMPLE_COUNT; b++) {
@@ -571,16 +566,13 @@ static void report_type1(FILE *f)
     sweep_rows(f, &type1, 0, "here: ", type1.ways, type1.way_count);
     fprintf(f, "\nA permutation test has its level at any sizes, and MMD's rows above show it: the "
             "paper's explanation (n small and fixed against N large) does not touch it, because "
-            "the permuted samples have the same sizes. The "
-            "paper's MMD therefore was not calibrated by permutations of the same split. Its "
-            "numbers "
-            "come out of one mistake that is easily made (row \"wrongly scaled\"): the V-statistic "
-            "is multiplied "
-            "by the larger sample size, the permuted values by n. That is a guess, "
-            "found by search: four wrong calibrations were tried on 60 trials each (permutation "
-            "into equal halves, V and U; a null of N against N rows; scaling by N), the last came "
-            "closest, and N was then replaced by the larger size because of the paper's N = "
-            "20.\n\n");
+            "the permuted samples have the same sizes. The paper's MMD therefore was not "
+            "calibrated by permutations of the same split. Its numbers come out of one mistake "
+            "that is easily made (row \"wrongly scaled\"): the V-statistic is multiplied by the "
+            "larger sample size, the permuted values by n. That is a guess, found by search: four "
+            "wrong calibrations were tried on 60 trials each (permutation into equal halves, V and "
+            "U; a null of N against N rows; scaling by N), the last came closest, and N was then "
+            "replaced by the larger size because of the paper's N = 20.\n\n");
     plot_sweep(&type1, 0, shown, COUNT_OF(shown), paper[0], "Type-I error: n = 50, m = 3",
                "paper-type1");
 }
@@ -634,24 +626,18 @@ static void report_wild(FILE *f)
     char a[64], b[64];
     fprintf(f, "### Wild bootstrap (figure 5)\n\n"
             "N(0, 1), n = %d: null distributions of the V-statistic for one data set (it comes "
-            "from the "
-            "model), and the type-I error over %zu data sets, each with its own fits.\n\n"
+            "from the model), and the type-I error over %zu data sets, each with its own fits.\n\n"
             "![null distributions](results/paper-wild.svg)\n\n"
             "| score | Monte Carlo | wild bootstrap |\n|---|---|---|\n", WILD_N, p->jobs);
     for (size_t v = 0; v < WILD_SCORES; v++)
         fprintf(f, "| %s | %s | %s |\n", wild_names[v], rate_text(p->rates[2 * v], a, sizeof a),
                 rate_text(p->rates[2 * v + 1], b, sizeof b));
     fprintf(f, "\nThe paper's figure shows the wild bootstrap failing for the good fit SM1 as "
-            "well, which "
-            "has nearly the true score. With the score of SM1 as it is, both distributions agree; "
-            "with "
-            "its sign reversed, as in the authors' code, the observed value lies far outside the "
-            "wild "
-            "bootstrap and inside Monte Carlo: the picture of the paper. For the poor fit SM2 the "
-            "paper "
-            "is right: only Monte Carlo keeps its level. npksd.h refuses the wild bootstrap for "
-            "learnt "
-            "scores.\n\n");
+            "well, which has nearly the true score. With the score of SM1 as it is, both "
+            "distributions agree; with its sign reversed, as in the authors' code, the observed "
+            "value lies far outside the wild bootstrap and inside Monte Carlo: the picture of the "
+            "paper. For the poor fit SM2 the paper is right: only Monte Carlo keeps its level. "
+            "npksd.h refuses the wild bootstrap for learnt scores.\n\n");
     plot_wild();
 }
 
@@ -813,30 +799,26 @@ static void write_intro(FILE *f)
 {
     runner_title(f, &all, "The paper's experiments", "paper");
     fprintf(f, "Every rate is followed by its exact 95 %% interval (Clopper and Pearson). Seeds "
-            "are "
-            "fixed: rates repeat with the same npksd.h and flags. Seconds and ms are processor "
-            "time, "
-            "which a busy machine stretches.\n\n");
+            "are fixed: rates repeat with the same npksd.h and flags. Seconds and ms are processor "
+            "time, which a busy machine stretches.\n\n");
     fprintf(f,
             "**NP-KSD, NP-KSD_mean, NP-KSD_G** are the paper's equations to the letter: one test "
             "function for all coordinates (SCALAR form), V-statistic, one bandwidth (the median), "
-            "rows "
-            "not scaled, Monte Carlo; t = all other coordinates, their mean, all with a Gaussian "
-            "conditional. Only the scores are learnt otherwise: in closed form (AUTO), not by a "
-            "network. "
-            "**vector form** has one test function a coordinate, as the usual KSD has. **KSD** is "
-            "given "
-            "the true score. **npksd.h default** has all components, the same N and b.\n\n");
+            "rows not scaled, Monte Carlo; t = all other coordinates, their mean, all with a "
+            "Gaussian conditional. Only the scores are learnt otherwise: in closed form (AUTO), "
+            "not by a network. **vector form** has one test function a coordinate, as the usual "
+            "KSD has. **KSD** is given the true score. **npksd.h default** has all components, the "
+            "same N and b.\n\n");
     fprintf(f,
             "Where the paper is silent:\n\n"
-            "- \"perturbation\" s of the variances: covariance (1 + s) I; negative s was added. The "
-            "values of s in the figures are not in the text: these are ours\n"
+            "- \"perturbation\" s of the variances: covariance (1 + s) I; negative s was added. "
+            "The values of s in the figures are not in the text: these are ours\n"
             "- covariance between adjacent coordinates: between every i and i + 1, within each "
             "component; at s = 0.5 the matrix is nearly singular for m = 40\n"
             "- **centres of the mixture**: the paper says \"two-component mixture\" with identity "
             "covariances and nothing about centres or weights. Here +-1 in the first coordinate, "
-            "half of the rows each; m = 40 has two other choices beside it, FULL=1 another for "
-            "m = 6\n"
+            "half of the rows each; m = 40 has two other choices beside it, FULL=1 another for m = "
+            "6\n"
             "- N is not given for figures 1a, 1c, 1d and tables 3 and 4: 1000 rows. b = 499 for "
             "500 and 199 for 200, so that alpha (b + 1) is a whole number. The caption of figure 1 "
             "has b = 500 for all, table 3 has b = 200: m = 40 was run with the latter\n"
