@@ -467,10 +467,10 @@ static void check_again(void)
     fclose(f);
     expect(strstr(text, "3 null cells; 0.05 is inside the 95 % interval of 1.") != NULL
                && strstr(text, "**NOT MET**") != NULL
-               && strstr(text, "chance: 1.00 (0.83-1.00) of 20 trials; again: 0.05 (0.02-0.11) of "
-                               "100 - inside") != NULL
-               && strstr(text, "bad: 1.00 (0.83-1.00) of 20 trials; again: 1.00 (0.96-1.00) of 100 "
-                               "- **OUTSIDE**") != NULL,
+               && strstr(text, "chance: 1.000 (0.832-1.000) of 20 trials; again: 0.050 "
+                               "(0.016-0.113) of 100 trials - inside") != NULL
+               && strstr(text, "bad: 1.000 (0.832-1.000) of 20 trials; again: 1.000 "
+                               "(0.964-1.000) of 100 trials - **OUTSIDE**") != NULL,
            "and both runs are told");
 }
 

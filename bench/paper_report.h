@@ -31,7 +31,7 @@ static void compare_setting(const setting *s, const char *ksd_reason)
 static void level_of_default(FILE *f)
 {
     rate sum = { 0, 0 };
-    double low, high;
+    char text[64];
     for (size_t i = 0; i < all.count; i++) {
         const piece *p = &all.pieces[i];
         size_t cell = p->method == &methods[DEFAULT] ? 0 : 2; /* 2: of learnt_methods */
@@ -40,10 +40,8 @@ static void level_of_default(FILE *f)
             sum.trials += p->rates[cell].trials;
         }
     }
-    rate_interval(sum, 0.05, &low, &high);
-    fprintf(f, "- **Level of npksd.h's default**, all its null cells together: %.3f "
-            "(%.3f-%.3f), %zu trials - **%s**.\n", rate_value(sum), low, high, sum.trials,
-            rate_level(sum) ? "met" : "NOT MET");
+    fprintf(f, "- **Level of npksd.h's default**, all its null cells together: %s - **%s**.\n",
+            rate_close(sum, text, sizeof text), rate_level(sum) ? "met" : "NOT MET");
 }
 
 /* ======== tables and figures ======== */

@@ -93,4 +93,13 @@ static BENCH_UNUSED const char *rate_text(rate r, char *text, size_t size)
     return text;
 }
 
+/* "0.054 (0.042-0.069) of 1200 trials": near 0.05 two digits do not tell inside from outside */
+static BENCH_UNUSED const char *rate_close(rate r, char *text, size_t size)
+{
+    double low, high;
+    rate_interval(r, 0.05, &low, &high);
+    snprintf(text, size, "%.3f (%.3f-%.3f) of %zu trials", rate_value(r), low, high, r.trials);
+    return text;
+}
+
 #endif /* RATES_H */

@@ -21,12 +21,11 @@ static BENCH_UNUSED void verdict_doubt(FILE *f, runner *r, const piece *p, size_
 {
     const piece *again = runner_again(r, p);
     char text[64];
-    fprintf(f, "    - %s%s%s: %s of %zu trials", p->label, p->cell_names != NULL ? ", " : "",
+    fprintf(f, "    - %s%s%s: %s", p->label, p->cell_names != NULL ? ", " : "",
             p->cell_names != NULL ? p->cell_names[cell] : "",
-            rate_text(p->rates[cell], text, sizeof text), p->rates[cell].trials);
+            rate_close(p->rates[cell], text, sizeof text));
     if (again != NULL)
-        fprintf(f, "; again: %s of %zu", rate_text(again->rates[cell], text, sizeof text),
-                again->rates[cell].trials);
+        fprintf(f, "; again: %s", rate_close(again->rates[cell], text, sizeof text));
     fprintf(f, " - %s\n", verdict_level(r, p, cell) ? "inside" : "**OUTSIDE**");
 }
 
@@ -91,6 +90,8 @@ static BENCH_UNUSED void verdict_rivals(FILE *f, const char *rivals)
 {
     size_t better = 0, worse = 0, unexplained = 0;
     char ours[64], theirs[64];
+    if (verdict_count == 0)
+        return;
     for (size_t i = 0; i < verdict_count; i++) {
         double z = rate_difference(verdict_list[i].ours, verdict_list[i].theirs);
         better += z > 2;
