@@ -61,20 +61,20 @@ static BENCH_UNUSED const char *bench_cpu_name(void)
     return name;
 }
 
-static BENCH_UNUSED void bench_print_machine(void)
+/* processor, compiler, flags and version, in one line without its end */
+static BENCH_UNUSED void bench_machine(FILE *f)
 {
     int version = npksd_version();
-    printf("cpu       %s\n", bench_cpu_name());
 #if defined(__clang__)
-    printf("compiler  clang %s\n", __clang_version__);
+    const char *compiler = "clang " __clang_version__;
 #elif defined(__GNUC__)
-    printf("compiler  gcc %s\n", __VERSION__);
+    const char *compiler = "gcc " __VERSION__;
 #else
-    printf("compiler  unknown\n");
+    const char *compiler = "unknown compiler";
 #endif
-    printf("flags     %s\n", BENCH_FLAGS);
-    printf("npksd     %d.%d.%d, %s\n", version / 10000, version / 100 % 100, version % 100,
-           sizeof(npksd_real) == 4 ? "float" : "double");
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s)", bench_cpu_name(), compiler, BENCH_FLAGS,
+            version / 10000, version / 100 % 100, version % 100,
+            sizeof(npksd_real) == 4 ? "float" : "double");
 }
 
 static BENCH_UNUSED void bench_die(const char *what, npksd_status status)
@@ -310,57 +310,83 @@ static const char *const bench_summaries[] = { "mean", "none", "all", "mean_var"
                                                NULL };
 static const char *const bench_statistics[] = { "uv", "v", "u", NULL };
 
+typedef enum bench_key_kind { BENCH_INT, BENCH_SIZE, BENCH_REAL, BENCH_SCALES } bench_key_kind;
+
+typedef struct bench_key {
+    const char *name;
+    bench_key_kind kind;
+    size_t offset;            /* in npksd_options */
+    const char *const *names; /* of the values 0, 1, 2 ..., or NULL: numbers */
+} bench_key;
+
+#define BENCH_KEY(field, kind, names) { #field, kind, offsetof(npksd_options, field), names }
+
+static const bench_key bench_keys[] = {
+    BENCH_KEY(estimator, BENCH_INT, bench_estimators),
+    BENCH_KEY(summary, BENCH_INT, bench_summaries),
+    BENCH_KEY(statistic, BENCH_INT, bench_statistics),
+    BENCH_KEY(components, BENCH_INT, NULL), /* unsigned: the same for small numbers */
+    BENCH_KEY(form, BENCH_INT, NULL),
+    BENCH_KEY(kernel, BENCH_INT, NULL),
+    BENCH_KEY(degree, BENCH_SIZE, NULL),
+    BENCH_KEY(basis, BENCH_SIZE, NULL),
+    BENCH_KEY(fit_rows, BENCH_SIZE, NULL),
+    BENCH_KEY(pilot, BENCH_SIZE, NULL),
+    BENCH_KEY(replicates, BENCH_SIZE, NULL),
+    BENCH_KEY(features, BENCH_SIZE, NULL),
+    BENCH_KEY(ridge, BENCH_REAL, NULL),
+    BENCH_KEY(smooth, BENCH_REAL, NULL),
+    BENCH_KEY(scales, BENCH_SCALES, NULL),
+};
+
+static BENCH_UNUSED void bench_scales(npksd_options *o, const char *list)
+{
+    static npksd_real scales[NPKSD_SCALES_MAX];
+    o->scale_count = 0;
+    o->scales = scales;
+    while (list != NULL && o->scale_count < NPKSD_SCALES_MAX) {
+        scales[o->scale_count++] = (npksd_real)atof(list);
+        list = strchr(list, ',');
+        list = list != NULL ? list + 1 : NULL;
+    }
+}
+
 /* key=value for the options one wants to vary in an experiment; 0 = not such a key */
 static BENCH_UNUSED int bench_option(npksd_options *o, const char *argument)
 {
-    static npksd_real scales[NPKSD_SCALES_MAX];
     const char *value = strchr(argument, '=');
-    size_t length = value != NULL ? (size_t)(value - argument) : 0;
-    if (value == NULL)
-        return 0;
-    value++;
-#define BENCH_KEY(key) (length == strlen(key) && strncmp(argument, key, length) == 0)
-    if (BENCH_KEY("estimator")) {
-        o->estimator = bench_name(value, bench_estimators);
-    } else if (BENCH_KEY("summary")) {
-        o->summary = bench_name(value, bench_summaries);
-    } else if (BENCH_KEY("statistic")) {
-        o->statistic = bench_name(value, bench_statistics);
-    } else if (BENCH_KEY("components")) {
-        o->components = (unsigned)atoi(value);
-    } else if (BENCH_KEY("degree")) {
-        o->degree = (size_t)atol(value);
-    } else if (BENCH_KEY("basis")) {
-        o->basis = (size_t)atol(value);
-    } else if (BENCH_KEY("ridge")) {
-        o->ridge = (npksd_real)atof(value);
-    } else if (BENCH_KEY("fit_rows")) {
-        o->fit_rows = (size_t)atol(value);
-    } else if (BENCH_KEY("pilot")) {
-        o->pilot = (size_t)atol(value);
-    } else if (BENCH_KEY("replicates")) {
-        o->replicates = (size_t)atol(value);
-    } else if (BENCH_KEY("features")) {
-        o->features = (size_t)atol(value);
-    } else if (BENCH_KEY("smooth")) {
-        o->smooth = (npksd_real)atof(value);
-    } else if (BENCH_KEY("form")) {
-        o->form = atoi(value);
-    } else if (BENCH_KEY("kernel")) {
-        o->kernel = atoi(value);
-    } else if (BENCH_KEY("scales")) {
-        o->scale_count = 0;
-        o->scales = scales;
-        for (const char *p = value; p != NULL && o->scale_count < NPKSD_SCALES_MAX;) {
-            scales[o->scale_count++] = (npksd_real)atof(p);
-            p = strchr(p, ',');
-            p = p != NULL ? p + 1 : NULL;
+    size_t length = value != NULL ? (size_t)(value++ - argument) : 0;
+    for (size_t i = 0; length > 0 && i < sizeof bench_keys / sizeof bench_keys[0]; i++) {
+        const bench_key *key = &bench_keys[i];
+        char *field = (char *)o + key->offset;
+        if (strlen(key->name) != length || strncmp(argument, key->name, length) != 0)
+            continue;
+        switch (key->kind) {
+        case BENCH_INT:
+            *(int *)field = key->names != NULL ? bench_name(value, key->names) : atoi(value);
+            break;
+        case BENCH_SIZE: *(size_t *)field = (size_t)atol(value); break;
+        case BENCH_REAL: *(npksd_real *)field = (npksd_real)atof(value); break;
+        case BENCH_SCALES: bench_scales(o, value); break;
         }
-    } else {
-        return 0;
+        return 1;
     }
-#undef BENCH_KEY
-    return 1;
+    return 0;
+}
+
+/* the paper's equations to the letter: V-statistic, one bandwidth, rows not scaled */
+static BENCH_UNUSED void bench_letter(npksd_options *o, int summary, int estimator, int form,
+                                      unsigned component)
+{
+    static const npksd_real one = 1;
+    o->summary = summary;
+    o->estimator = estimator;
+    o->form = form;
+    o->components = component;
+    o->statistic = NPKSD_STATISTIC_V;
+    o->standardize = 0;
+    o->scales = &one;
+    o->scale_count = 1;
 }
 
 #endif /* BENCH_H */

@@ -1,13 +1,13 @@
 /*
  * Tests of what the benchmarks are made of: baselines, generators, intervals, the .npy reader,
- * kept numbers.
+ * kept numbers, second runs, options.
  * Small cases worked by hand (the arithmetic is in the comments), then levels and powers with
  * fixed seeds and stated binomial bounds. Prints one line a test; exit status 1 if any failed.
  */
 #include "baselines.h"
 #include "generators.h"
 #include "npy.h"
-#include "runner.h"
+#include "verdict.h"
 
 static size_t passed, failed;
 
@@ -420,6 +420,74 @@ static void check_kept(void)
     remove(r.path);
 }
 
+/* cell 0 rejects always in the jobs before `setting`, later once in twenty; cell 1 always */
+static void doubtful_job(const piece *p, size_t job, piece_outcome *out)
+{
+    size_t unlucky = *(const size_t *)p->setting;
+    out->hits[0] = job < unlucky || job % 20 == 0;
+    out->hits[1] = 1;
+    out->trials[0] = out->trials[1] = 1;
+}
+
+static piece *doubtful(runner *r, const char *key, const size_t *unlucky, unsigned nulls)
+{
+    piece *p = runner_add(r, key, 20, 2);
+    snprintf(p->label, sizeof p->label, "%s", key);
+    p->job_fn = doubtful_job;
+    p->setting = unlucky;
+    p->nulls = nulls;
+    p->weight = 1;
+    return p;
+}
+
+/* A null cell that misses its level gets five times the trials, with jobs that follow its own. */
+static void check_again(void)
+{
+    static runner r;
+    static const size_t none = 0, first = 20, ever = 1000;
+    const piece *good = doubtful(&r, "good", &none, 1), *chance = doubtful(&r, "chance", &first, 1);
+    const piece *bad = doubtful(&r, "bad", &ever, 1), *power = doubtful(&r, "power", &ever, 0);
+    char text[2048];
+    FILE *f = tmpfile();
+    size_t length;
+    runner_run(&r);
+    expect(chance->rates[0].hits == 20 && chance->rates[0].trials == 20, "a null cell by chance");
+    expect(runner_again(&r, good) == NULL && runner_again(&r, power) == NULL,
+           "a second run only where a level is missed");
+    expect(runner_again(&r, chance) != NULL && runner_again(&r, chance)->rates[0].hits == 5
+               && runner_again(&r, chance)->rates[0].trials == 100
+               && runner_again(&r, chance)->cells == 1,
+           "the second run is larger and has jobs of its own");
+    expect(verdict_level(&r, good, 0) && verdict_level(&r, chance, 0) && !verdict_level(&r, bad, 0),
+           "the level is judged by the second run");
+    verdict_levels(f, &r);
+    rewind(f);
+    length = fread(text, 1, sizeof text - 1, f);
+    text[length] = '\0';
+    fclose(f);
+    expect(strstr(text, "3 null cells; 0.05 is inside the 95 % interval of 1.") != NULL
+               && strstr(text, "**NOT MET**") != NULL
+               && strstr(text, "chance: 1.000 (0.832-1.000) of 20 trials; again: 0.050 "
+                               "(0.016-0.113) of 100 trials - inside") != NULL
+               && strstr(text, "bad: 1.000 (0.832-1.000) of 20 trials; again: 1.000 "
+                               "(0.964-1.000) of 100 trials - **OUTSIDE**") != NULL,
+           "and both runs are told");
+}
+
+static void check_options(void)
+{
+    npksd_options o = npksd_default_options();
+    expect(bench_option(&o, "estimator=spline") && o.estimator == NPKSD_ESTIMATOR_SPLINE
+               && bench_option(&o, "components=3") && o.components == 3
+               && bench_option(&o, "fit_rows=77") && o.fit_rows == 77
+               && bench_option(&o, "smooth=0.5") && fabs((double)o.smooth - 0.5) < 1e-12
+               && bench_option(&o, "scales=0.25,1") && o.scale_count == 2
+               && fabs((double)o.scales[0] - 0.25) < 1e-12,
+           "options of the command line");
+    expect(!bench_option(&o, "fit=1") && !bench_option(&o, "fit_rows") && !bench_option(&o, "=1"),
+           "other arguments are not options");
+}
+
 int main(void)
 {
     check_median();
@@ -433,6 +501,8 @@ int main(void)
     check_interval();
     check_npy();
     check_kept();
+    check_again();
+    check_options();
     check_gradient();
     check_adam();
     check_generators();

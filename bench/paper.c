@@ -19,13 +19,11 @@
 #include "baselines.h"
 #include "generators.h"
 #include "plot.h"
-#include "runner.h"
+#include "verdict.h"
 
 enum { LEVELS_MAX = 8, SETTINGS_MAX = 32, AGG_PERMUTATIONS = 500 };
 
 static runner all;
-static int smoke, full;
-static const char *out_folder = "results";
 
 /* ======== methods ======== */
 
@@ -78,7 +76,7 @@ static const method methods[METHODS] = {
 
 typedef struct setting {
     const char *part;
-    char name[24];
+    char name[24], title[64];
     size_t n, m, fit_rows, replicates, level_count;
     double levels[LEVELS_MAX];    /* the first one is 0: the null hypothesis */
     bench_data data[LEVELS_MAX];
@@ -90,12 +88,12 @@ static size_t setting_count;
 
 static size_t trials_of(size_t quick_count, size_t full_count)
 {
-    return smoke ? 2 : full ? full_count : quick_count;
+    return all.smoke ? 2 : all.full ? full_count : quick_count;
 }
 
 /* number: the seed; a setting keeps it for ever, so that its rates can be repeated */
-static setting *new_setting(const char *part, const char *name, uint64_t number, size_t n,
-                            size_t m, size_t fit_rows, size_t replicates)
+static setting *new_setting(const char *part, const char *name, const char *title, uint64_t number,
+                            size_t n, size_t m, size_t fit_rows, size_t replicates)
 {
     setting *s = &settings[setting_count++];
     if (setting_count > SETTINGS_MAX)
@@ -103,10 +101,11 @@ static setting *new_setting(const char *part, const char *name, uint64_t number,
     memset(s, 0, sizeof *s);
     s->part = part;
     snprintf(s->name, sizeof s->name, "%s", name);
+    snprintf(s->title, sizeof s->title, "%s", title);
     s->n = n;
     s->m = m;
-    s->fit_rows = smoke && fit_rows > 100 ? 100 : fit_rows;
-    s->replicates = smoke ? 19 : replicates;
+    s->fit_rows = all.smoke && fit_rows > 100 ? 100 : fit_rows;
+    s->replicates = all.smoke ? 19 : replicates;
     s->seed = 1000003 * number;
     return s;
 }
@@ -131,23 +130,14 @@ static int reversed_score(const npksd_real *rows, size_t count, size_t m, npksd_
 
 static npksd_options options_of(const method *k, size_t fit_rows, size_t replicates, uint64_t seed)
 {
-    static const npksd_real one = 1;
     npksd_options o = npksd_default_options();
     o.seed = seed;
     o.fit_rows = fit_rows;
     o.replicates = replicates;
-    if (smoke)
+    if (all.smoke)
         o.pilot = 20;
-    if (k->whole)
-        return o;
-    o.summary = k->summary;
-    o.estimator = k->estimator;
-    o.form = k->form;
-    o.statistic = NPKSD_STATISTIC_V;
-    o.components = NPKSD_COMPONENT_STEIN;
-    o.standardize = 0;
-    o.scales = &one;
-    o.scale_count = 1;
+    if (!k->whole)
+        bench_letter(&o, k->summary, k->estimator, k->form, NPKSD_COMPONENT_STEIN);
     o.resample = k->resample;
     o.resample_redraw = k->redraw;
     return o;
@@ -161,8 +151,10 @@ static void draw_observed(const setting *s, size_t level, uint64_t seed, npksd_r
     bench_sample(rows, s->n, s->m, &rng, &data);
 }
 
-static void trial_npksd(const setting *s, const method *k, uint64_t seed, piece_outcome *out)
+static void trial_npksd(const piece *p, uint64_t seed, piece_outcome *out)
 {
+    const setting *s = (const setting *)p->setting;
+    const method *k = (const method *)p->method;
     bench_data null_model = s->data[0];
     npksd_options o = options_of(k, s->fit_rows, s->replicates, seed);
     npksd_real *rows = (npksd_real *)bench_alloc(s->n * s->m, sizeof *rows);
@@ -172,7 +164,7 @@ static void trial_npksd(const setting *s, const method *k, uint64_t seed, piece_
     o.score_user_data = &null_model;
     bench_must(k->name, npksd_tester_create(&tester, s->n, s->m, bench_sample, &null_model, &o));
     bench_must(k->name, npksd_tester_step(tester, (size_t)-1));
-    for (size_t l = 0; l < s->level_count; l++) {
+    for (size_t l = 0; l < p->cells; l++) {
         npksd_result result;
         draw_observed(s, l, seed, rows);
         bench_must(k->name, npksd_tester_check(tester, rows, &result, NULL));
@@ -184,8 +176,10 @@ static void trial_npksd(const setting *s, const method *k, uint64_t seed, piece_
     free(rows);
 }
 
-static void trial_ksd(const setting *s, const method *k, uint64_t seed, piece_outcome *out)
+static void trial_ksd(const piece *p, uint64_t seed, piece_outcome *out)
 {
+    const setting *s = (const setting *)p->setting;
+    const method *k = (const method *)p->method;
     bench_data null_model = s->data[0];
     baseline_model model = { bench_sample, bench_score, NULL };
     npksd_rng_state state;
@@ -196,16 +190,16 @@ static void trial_ksd(const setting *s, const method *k, uint64_t seed, piece_ou
     model.user_data = &null_model;
     if (k->kind == METHOD_KSD)
         baseline_ksd_null(s->n, s->m, &model, s->replicates, &rng, null_values);
-    for (size_t l = 0; l < s->level_count; l++) {
-        double p;
+    for (size_t l = 0; l < p->cells; l++) {
+        double p_value;
         draw_observed(s, l, seed, rows);
         if (k->kind == METHOD_KSD)
-            p = baseline_p_value(null_values, s->replicates,
-                                 baseline_ksd_own_width(rows, s->n, s->m, &model,
-                                                        rows + s->n * s->m, NULL));
+            p_value = baseline_p_value(null_values, s->replicates,
+                                       baseline_ksd_own_width(rows, s->n, s->m, &model,
+                                                              rows + s->n * s->m, NULL));
         else
-            p = baseline_ksd_wild(rows, s->n, s->m, &model, s->replicates, &rng);
-        out->hits[l] = p <= 0.05;
+            p_value = baseline_ksd_wild(rows, s->n, s->m, &model, s->replicates, &rng);
+        out->hits[l] = p_value <= 0.05;
         if (l == 0)
             out->seconds = bench_cpu() - start;
     }
@@ -232,17 +226,19 @@ static int mmd_wrongly_scaled(const npksd_real *x, size_t n, const npksd_real *y
     return (double)(above + 1) <= 0.05 * (double)(permutations + 1);
 }
 
-static void trial_mmd(const setting *s, const method *k, uint64_t seed, piece_outcome *out)
+static void trial_mmd(const piece *p, uint64_t seed, piece_outcome *out)
 {
+    const setting *s = (const setting *)p->setting;
+    const method *k = (const method *)p->method;
     bench_data null_model = s->data[0];
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, seed, 8);
-    size_t permutations = smoke ? 19 : AGG_PERMUTATIONS;
+    size_t permutations = all.smoke ? 19 : AGG_PERMUTATIONS;
     npksd_real *rows = (npksd_real *)bench_alloc((s->n + s->fit_rows) * s->m, sizeof *rows);
     npksd_real *drawn = rows + s->n * s->m;
     double start = bench_cpu();
     bench_sample(drawn, s->fit_rows, s->m, &rng, &null_model);
-    for (size_t l = 0; l < s->level_count; l++) {
+    for (size_t l = 0; l < p->cells; l++) {
         int reject;
         draw_observed(s, l, seed, rows);
         if (k->kind == METHOD_MMDAGG)
@@ -262,18 +258,16 @@ static void trial_mmd(const setting *s, const method *k, uint64_t seed, piece_ou
 
 static void table_job(const piece *p, size_t job, piece_outcome *out)
 {
-    const setting *s = (const setting *)p->setting;
-    const method *k = (const method *)p->method;
-    uint64_t seed = s->seed + job;
-    for (size_t l = 0; l < s->level_count; l++)
+    uint64_t seed = ((const setting *)p->setting)->seed + job;
+    for (size_t l = 0; l < p->cells; l++)
         out->trials[l] = 1;
-    switch (k->kind) {
-    case METHOD_NPKSD: trial_npksd(s, k, seed, out); break;
+    switch (((const method *)p->method)->kind) {
+    case METHOD_NPKSD: trial_npksd(p, seed, out); break;
     case METHOD_KSD:
-    case METHOD_KSD_WILD: trial_ksd(s, k, seed, out); break;
+    case METHOD_KSD_WILD: trial_ksd(p, seed, out); break;
     case METHOD_MMD:
     case METHOD_MMDAGG:
-    case METHOD_MMD_SCALED: trial_mmd(s, k, seed, out); break;
+    case METHOD_MMD_SCALED: trial_mmd(p, seed, out); break;
     }
 }
 
@@ -305,6 +299,8 @@ static void add_method(const setting *s, const method *k, size_t jobs)
     char key[PIECE_KEY];
     piece_key(key, s, k->id);
     piece *p = runner_add(&all, key, jobs, s->level_count);
+    snprintf(p->label, sizeof p->label, "%s: %s", s->title, k->name);
+    p->nulls = k->kind != METHOD_MMD_SCALED;
     p->job_fn = table_job;
     p->setting = s;
     p->method = k;
@@ -326,40 +322,67 @@ static const int type1_methods[] = { MMD, MMD_SCALED, MMDAGG, KSD, KSD_WILD, NPK
 #define COUNT_OF(list) (sizeof(list) / sizeof(list)[0])
 
 static setting *gvd, *mog[2], *wide, *apart[2];
-static setting *fits[5], *sizes[6];
-static const size_t fit_sizes[5] = { 50, 100, 200, 500, 1000 };
-static const size_t type1_sizes[6] = { 20, 50, 100, 200, 500, 1000 };
+
+/* N(0, I) of three coordinates against N, the rows drawn from the generator */
+typedef struct sweep {
+    const char *part, *title;
+    uint64_t number; /* of the first setting */
+    size_t n, quick_trials, count, rows[6];
+    double change;   /* of the variance, beside the null; 0: the null alone */
+    const int *ways;
+    size_t way_count;
+    setting *at[6];
+} sweep;
+
+static sweep fit = { "fit", "GVD", 2, 100, 150, 5, { 50, 100, 200, 500, 1000 }, 0.4, fit_methods,
+                     COUNT_OF(fit_methods), { NULL } };
+static sweep type1 = { "type1", "type-I error", 9, 50, 200, 6, { 20, 50, 100, 200, 500, 1000 }, 0,
+                       type1_methods, COUNT_OF(type1_methods), { NULL } };
 
 static void plan_gvd(void)
 {
     static const double levels[LEVELS_MAX] = { 0, -0.4, -0.2, 0.2, 0.4, 0.6, 0.8, 1 };
-    gvd = new_setting("gvd", "", 1, 100, 3, 1000, 499);
+    gvd = new_setting("gvd", "", "GVD", 1, 100, 3, 1000, 499);
     for (size_t l = 0; l < LEVELS_MAX; l++)
         add_level(gvd, levels[l], bench_gauss(1 + levels[l], 0));
     for (size_t k = 0; k < COUNT_OF(gvd_methods); k++)
         add_method(gvd, &methods[gvd_methods[k]], trials_of(200, 1000));
 }
 
+static void plan_sweep(sweep *w)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        char name[24], title[64];
+        snprintf(name, sizeof name, "%zu", w->rows[i]);
+        snprintf(title, sizeof title, "%s, N = %zu", w->title, w->rows[i]);
+        w->at[i] = new_setting(w->part, name, title, w->number + i, w->n, 3, w->rows[i], 499);
+        add_level(w->at[i], 0, bench_gauss(1, 0));
+        if (w->change > 0)
+            add_level(w->at[i], w->change, bench_gauss(1 + w->change, 0));
+        for (size_t k = 0; k < w->way_count; k++)
+            add_method(w->at[i], &methods[w->ways[k]], trials_of(w->quick_trials, 1000));
+    }
+}
+
 static void plan_fit(void)
 {
-    for (size_t i = 0; i < 5; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%zu", fit_sizes[i]);
-        fits[i] = new_setting("fit", name, 2 + i, 100, 3, fit_sizes[i], 499);
-        add_level(fits[i], 0, bench_gauss(1, 0));
-        add_level(fits[i], 0.4, bench_gauss(1.4, 0));
-        for (size_t k = 0; k < COUNT_OF(fit_methods); k++)
-            add_method(fits[i], &methods[fit_methods[k]], trials_of(150, 1000));
-    }
-    add_method(fits[0], &methods[KSD], trials_of(150, 1000)); /* needs no generated rows */
+    plan_sweep(&fit);
+    add_method(fit.at[0], &methods[KSD], trials_of(fit.quick_trials, 1000)); /* the same for all N */
+}
+
+static void plan_type1(void)
+{
+    plan_sweep(&type1);
 }
 
 /* centres at +-1 in the first coordinate; in FULL also at +-1 in every coordinate */
 static void plan_mog(void)
 {
     static const double levels[7] = { 0, -0.3, 0.1, 0.2, 0.3, 0.4, 0.5 };
-    for (size_t v = 0; v < (full ? 2 : 1); v++) {
-        mog[v] = new_setting("mog", v == 0 ? "first" : "every", v == 0 ? 7 : 20, 200, 6, 1000, 499);
+    for (size_t v = 0; v < (all.full ? 2 : 1); v++) {
+        mog[v] = new_setting("mog", v == 0 ? "first" : "every",
+                             v == 0 ? "MoG" : "MoG, every coordinate", v == 0 ? 7 : 20, 200, 6,
+                             1000, 499);
         for (size_t l = 0; l < 7; l++) {
             bench_data d = bench_mixture(1, 0.5, levels[l]);
             d.centre_count = v == 0 ? 1 : (size_t)-1;
@@ -381,10 +404,10 @@ static method *resample_method(size_t b, int vector, int redraw)
     return &resample_methods[b * 4 + (size_t)vector * 2 + (size_t)redraw];
 }
 
-static setting *wide_setting(const char *name, uint64_t number, double centre,
+static setting *wide_setting(const char *name, const char *title, uint64_t number, double centre,
                              size_t centre_count)
 {
-    setting *s = new_setting("resample", name, number, 100, 40, 1000, 199);
+    setting *s = new_setting("resample", name, title, number, 100, 40, 1000, 199);
     for (size_t l = 0; l < 2; l++) {
         bench_data d = bench_mixture(centre, 0.5, l == 0 ? 0 : 0.5);
         d.centre_count = centre_count;
@@ -393,25 +416,27 @@ static setting *wide_setting(const char *name, uint64_t number, double centre,
     return s;
 }
 
-/* the same with the centres further apart, without re-sampling */
-static void plan_apart(void)
+/* what is run for several places of the centres, without re-sampling */
+enum { APART_METHODS = 6 };
+static const method *apart_method(size_t k)
 {
-    static const double centres[2] = { 1, 1.5 };
-    for (size_t v = 0; v < 2; v++) {
-        apart[v] = wide_setting(v == 0 ? "every_1" : "every_1.5", 15 + v, centres[v],
-                                (size_t)-1);
-        add_method(apart[v], &methods[MMDAGG], trials_of(100, 500));
-        add_method(apart[v], &methods[KSD], trials_of(100, 500));
-        add_method(apart[v], &methods[KSD_MODEL], trials_of(100, 500));
-        add_method(apart[v], resample_method(RESAMPLE_COUNT - 1, 0, 0), trials_of(100, 500));
-        add_method(apart[v], resample_method(RESAMPLE_COUNT - 1, 1, 0), trials_of(100, 500));
-        add_method(apart[v], &methods[DEFAULT], trials_of(100, 500));
+    switch (k) {
+    case 0: return &methods[MMDAGG];
+    case 1: return &methods[KSD];
+    case 2: return &methods[KSD_MODEL];
+    case 3: return resample_method(RESAMPLE_COUNT - 1, 0, 0);
+    case 4: return resample_method(RESAMPLE_COUNT - 1, 1, 0);
+    default: return &methods[DEFAULT];
     }
 }
 
 static void plan_resample(void)
 {
-    wide = wide_setting("", 8, 1, 1);
+    wide = wide_setting("", "MoG, m = 40", 8, 1, 1);
+    apart[0] = wide_setting("every_1", "MoG, m = 40, centres +-1 in every coordinate", 15, 1,
+                            (size_t)-1);
+    apart[1] = wide_setting("every_1.5", "MoG, m = 40, centres +-1.5 in every coordinate", 16, 1.5,
+                            (size_t)-1);
     for (size_t b = 0; b < RESAMPLE_COUNT; b++) {
         for (int vector = 0; vector < 2; vector++) {
             for (int redraw = 0; redraw < (resample_sizes[b] > 0 ? 2 : 1); redraw++) {
@@ -424,26 +449,15 @@ static void plan_resample(void)
                 k->form = vector ? NPKSD_FORM_VECTOR : NPKSD_FORM_SCALAR;
                 k->resample = resample_sizes[b];
                 k->redraw = redraw;
-                add_method(wide, k, trials_of(100, 500));
+                if (k != apart_method(3) && k != apart_method(4))
+                    add_method(wide, k, trials_of(100, 1000));
             }
         }
     }
-    add_method(wide, &methods[DEFAULT], trials_of(100, 500));
-    add_method(wide, &methods[KSD], trials_of(100, 500));
-    add_method(wide, &methods[KSD_MODEL], trials_of(100, 500));
-    add_method(wide, &methods[MMDAGG], trials_of(100, 500));
-    plan_apart();
-}
-
-static void plan_type1(void)
-{
-    for (size_t i = 0; i < 6; i++) {
-        char name[24];
-        snprintf(name, sizeof name, "%zu", type1_sizes[i]);
-        sizes[i] = new_setting("type1", name, 9 + i, 50, 3, type1_sizes[i], 499);
-        add_level(sizes[i], 0, bench_gauss(1, 0));
-        for (size_t k = 0; k < COUNT_OF(type1_methods); k++)
-            add_method(sizes[i], &methods[type1_methods[k]], trials_of(200, 1000));
+    for (size_t k = 0; k < APART_METHODS; k++) {
+        add_method(wide, apart_method(k), trials_of(100, 1000));
+        add_method(apart[0], apart_method(k), trials_of(100, 1000));
+        add_method(apart[1], apart_method(k), trials_of(100, 1000));
     }
 }
 
@@ -454,6 +468,10 @@ enum { WILD_N = 100, WILD_SCORES = 4, WILD_GOOD = 1000, WILD_POOR = 10 };
 static const char *const wild_names[WILD_SCORES] = { "KSD, true score", "SM1: fit to 1000 rows",
                                                      "SM2: fit to 10 rows",
                                                      "SM1 with its sign reversed" };
+static const char *const wild_cells[2 * WILD_SCORES] = {
+    "KSD, Monte Carlo", "KSD, wild bootstrap", "SM1, Monte Carlo", "SM1, wild bootstrap",
+    "SM2, Monte Carlo", "SM2, wild bootstrap", "reversed, Monte Carlo", "reversed, wild bootstrap"
+};
 
 /* a score in one dimension that is a line, as the GAUSS family fits it */
 typedef struct line_score {
@@ -525,7 +543,7 @@ static double wild_nulls(line_score line, uint64_t seed, size_t count, double *m
 
 static void wild_job(const piece *p, size_t job, piece_outcome *out)
 {
-    size_t count = smoke ? 19 : 199;
+    size_t count = all.smoke ? 19 : 199;
     double monte_carlo[199], wild[199];
     npksd_real rows[WILD_N];
     uint64_t seed = 77000000 + job;
@@ -541,6 +559,9 @@ static void wild_job(const piece *p, size_t job, piece_outcome *out)
 static void plan_wild(void)
 {
     piece *p = runner_add(&all, "wild/levels", trials_of(300, 1000), 2 * WILD_SCORES);
+    snprintf(p->label, sizeof p->label, "wild bootstrap figure");
+    p->cell_names = wild_cells;
+    p->nulls = 0x57; /* Monte Carlo always, the wild bootstrap where the score is the true one */
     p->job_fn = wild_job;
     p->weight = 60;
 }
@@ -549,6 +570,7 @@ static void plan_wild(void)
 
 enum { LEARNT_METHODS = 4 };
 static const int learnt_methods[LEARNT_METHODS] = { NPKSD_MEAN, MEAN_VECTOR, DEFAULT, MMDAGG };
+static const char *learnt_names[LEARNT_METHODS];
 
 typedef struct learnt {
     generator_kind kind;
@@ -566,12 +588,12 @@ static bench_data learnt_truth(int mixture)
 static generator learnt_train(const learnt *l, uint64_t training)
 {
     return generator_train(l->kind, learnt_truth(l->mixture), 500 + training,
-                           smoke ? 20 : GENERATOR_STEPS);
+                           all.smoke ? 20 : GENERATOR_STEPS);
 }
 
 static unsigned learnt_npksd(const method *k, generator *g, const learnt *l, uint64_t seed)
 {
-    npksd_options o = options_of(k, smoke ? 100 : 1000, smoke ? 19 : 199, seed);
+    npksd_options o = options_of(k, all.smoke ? 100 : 1000, all.smoke ? 19 : 199, seed);
     npksd_tester *tester;
     unsigned hits = 0;
     bench_data truth = g->truth;
@@ -592,7 +614,7 @@ static unsigned learnt_npksd(const method *k, generator *g, const learnt *l, uin
 
 static unsigned learnt_mmdagg(generator *g, const learnt *l, uint64_t seed)
 {
-    size_t count = smoke ? 100 : 1000;
+    size_t count = all.smoke ? 100 : 1000;
     npksd_real *drawn = (npksd_real *)bench_alloc(count * GENERATOR_M, sizeof *drawn);
     npksd_real rows[100 * GENERATOR_M];
     bench_data truth = g->truth;
@@ -603,7 +625,7 @@ static unsigned learnt_mmdagg(generator *g, const learnt *l, uint64_t seed)
         bench_sample(rows, 100, GENERATOR_M, &rng, &truth);
         generator_sample(drawn, count, GENERATOR_M, &rng, g);
         hits += (unsigned)baseline_mmdagg(rows, 100, drawn, count, GENERATOR_M, 0.05,
-                                          smoke ? 19 : AGG_PERMUTATIONS, &rng);
+                                          all.smoke ? 19 : AGG_PERMUTATIONS, &rng);
     }
     free(drawn);
     return hits;
@@ -634,6 +656,8 @@ static void learnt_key(char *key, const learnt *l)
 /* Real is the null hypothesis: a fit for every data set. NCSN draws slowly: two fits a training. */
 static void plan_generators(void)
 {
+    for (size_t k = 0; k < LEARNT_METHODS; k++)
+        learnt_names[k] = methods[learnt_methods[k]].name;
     for (int i = 0; i < 2 * GENERATOR_KINDS; i++) {
         learnt *l = &learnts[i];
         char key[PIECE_KEY];
@@ -642,10 +666,14 @@ static void plan_generators(void)
         l->kind = (generator_kind)(i % GENERATOR_KINDS);
         l->fits = l->kind == GENERATOR_REAL ? 20 : l->kind == GENERATOR_NCSN ? 1 : 4;
         l->checks = 20 / l->fits;
-        if (smoke)
+        if (all.smoke)
             l->fits = l->checks = 1;
         learnt_key(key, l);
-        p = runner_add(&all, key, smoke ? 1 : full ? 40 : 10, LEARNT_METHODS);
+        p = runner_add(&all, key, all.smoke ? 1 : all.full ? 40 : 10, LEARNT_METHODS);
+        snprintf(p->label, sizeof p->label, "%s, %s", generator_names[l->kind],
+                 l->mixture ? "mixture" : "Gaussian");
+        p->cell_names = learnt_names;
+        p->nulls = l->kind == GENERATOR_REAL ? (1u << LEARNT_METHODS) - 1 : 0;
         p->job_fn = learnt_job;
         p->setting = l;
         p->weight = 1500 + (double)l->fits * 200 + (l->kind == GENERATOR_NCSN ? 5000 : 0);
@@ -684,21 +712,10 @@ static void choose_parts(char **names, size_t count)
 
 int main(int argc, char **argv)
 {
-    char **names = (char **)bench_alloc((size_t)argc, sizeof *names);
-    size_t name_count = 0;
-    smoke = runner_flag("QUICK");
-    full = !smoke && runner_flag("FULL");
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
-            out_folder = argv[++i];
-        } else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc) {
-            snprintf(all.path, sizeof all.path, "%s/paper-%s.txt", argv[++i],
-                     smoke ? "smoke" : full ? "full" : "quick");
-        } else if (known_part(argv[i])) {
-            names[name_count++] = argv[i];
-        } else {
-            fprintf(stderr, "paper: unknown argument '%s'; usage: paper [--out DIR] [--keep DIR] "
-                    "[part ...]; parts:", argv[i]);
+    int count = runner_arguments(&all, "paper", "[part ...]", argc, argv);
+    for (int i = 0; i < count; i++) {
+        if (!known_part(argv[i])) {
+            fprintf(stderr, "paper: there is no part '%s'; parts:", argv[i]);
             for (size_t k = 0; k < COUNT_OF(parts); k++)
                 fprintf(stderr, " %s", parts[k].name);
             fprintf(stderr, "\n");
@@ -707,10 +724,9 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i].plan_fn();
-    runner_open(&all, runner_flag("FRESH") || smoke);
-    choose_parts(names, name_count);
+    runner_open(&all, runner_flag("FRESH") || all.smoke);
+    choose_parts(argv, (size_t)count);
     runner_run(&all);
     write_section();
-    free(names);
     return 0;
 }

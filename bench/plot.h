@@ -40,6 +40,7 @@ typedef enum plot_kind {
 typedef struct plot_series {
     plot_kind kind;
     char name[PLOT_NAME_MAX];
+    size_t style; /* number of its colour, dashes and mark */
     size_t count;
     double *x, *y, *low, *high; /* copies; low and high NULL without error bars */
 } plot_series;
@@ -99,7 +100,8 @@ static PLOT_UNUSED void plot_add(plot *p, plot_kind kind, const char *name, cons
     plot_series *s;
     if (p->series_count == PLOT_SERIES_MAX)
         plot_fail(p->title, "more than PLOT_SERIES_MAX series");
-    s = &p->series[p->series_count++];
+    s = &p->series[p->series_count];
+    s->style = p->series_count++;
     s->kind = kind;
     snprintf(s->name, sizeof s->name, "%s", name);
     s->count = count;
@@ -155,6 +157,12 @@ static PLOT_UNUSED void plot_across(plot *p, const char *name, double y)
 static PLOT_UNUSED void plot_upright(plot *p, const char *name, double x)
 {
     plot_add(p, PLOT_UPRIGHT, name, &x, NULL, NULL, NULL, 1);
+}
+
+/* the last series looks like number `style`: the same thing alike in several figures */
+static PLOT_UNUSED void plot_like(plot *p, size_t style)
+{
+    p->series[p->series_count - 1].style = style;
 }
 
 static PLOT_UNUSED void plot_tick(plot *p, double x)
@@ -465,20 +473,21 @@ static PLOT_UNUSED void plot_legend(FILE *f, const plot *p, double x, double y)
     for (size_t k = 0; k < p->series_count; k++) {
         const plot_series *s = &p->series[k];
         double at = y + 19 * (double)k;
+        size_t style = s->style, colour = style % PLOT_COLOURS;
         if (s->name[0] == '\0')
             continue;
         if (s->kind == PLOT_BARS || s->kind == PLOT_HISTOGRAM)
             fprintf(f, "<rect x=\"%.1f\" y=\"%.1f\" width=\"18\" height=\"10\" "
-                    "class=\"s%zu f%zu\" fill-opacity=\"0.5\"/>\n", x, at - 5, k % PLOT_COLOURS,
-                    k % PLOT_COLOURS);
+                    "class=\"s%zu f%zu\" fill-opacity=\"0.5\"/>\n", x, at - 5, colour,
+                    colour);
         else if (s->kind != PLOT_POINTS)
             fprintf(f, "<path d=\"M%.1f %.1fh22\" class=\"line s%zu\" stroke-dasharray=\"%s\"/>\n",
-                    x, at, k % PLOT_COLOURS, plot_dashes(k));
+                    x, at, colour, plot_dashes(style));
         if (s->kind == PLOT_LINES)
-            plot_mark(f, x + 11, at, k);
+            plot_mark(f, x + 11, at, style);
         if (s->kind == PLOT_POINTS)
             fprintf(f, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3\" class=\"f%zu\"/>\n", x + 11, at,
-                    k % PLOT_COLOURS);
+                    colour);
         plot_text(f, x + 28, at + 4, "", s->name);
     }
 }
@@ -581,27 +590,28 @@ static PLOT_UNUSED void plot_panel(FILE *f, const plot *p)
     }
     for (size_t k = 0; k < p->series_count; k++) {
         const plot_series *s = &p->series[k];
+        size_t style = s->style;
         double aside = 0;
         switch (s->kind) {
         case PLOT_LINES:
             if (s->low != NULL) /* error bars stand beside each other */
                 aside = 2.2 * ((double)line++ - (double)(lines - 1) / 2);
-            plot_draw_line(f, s, k, aside, &x, &y);
+            plot_draw_line(f, s, style, aside, &x, &y);
             break;
-        case PLOT_CURVE: plot_draw_line(f, s, k, 0, &x, &y); break;
-        case PLOT_POINTS: plot_draw_points(f, s, k, &x, &y); break;
-        case PLOT_BARS: plot_draw_bars(f, s, k, bar++, bars, &x, &y); break;
+        case PLOT_CURVE: plot_draw_line(f, s, style, 0, &x, &y); break;
+        case PLOT_POINTS: plot_draw_points(f, s, style, &x, &y); break;
+        case PLOT_BARS: plot_draw_bars(f, s, style, bar++, bars, &x, &y); break;
         case PLOT_HISTOGRAM:
-            plot_draw_histogram(f, p, s, k, bin_low, bin_high, &x, &y);
+            plot_draw_histogram(f, p, s, style, bin_low, bin_high, &x, &y);
             break;
         case PLOT_ACROSS:
             fprintf(f, "<path d=\"M%.1f %.1fH%.1f\" class=\"line s%zu\" stroke-dasharray=\"%s\"/>"
-                    "\n", x.from, plot_pixel(&y, s->y[0]), x.to, k % PLOT_COLOURS, plot_dashes(k));
+                    "\n", x.from, plot_pixel(&y, s->y[0]), x.to, style % PLOT_COLOURS, plot_dashes(style));
             break;
         case PLOT_UPRIGHT:
             fprintf(f, "<path d=\"M%.1f %.1fV%.1f\" class=\"line s%zu\" stroke-dasharray=\"%s\"/>"
-                    "\n", plot_clip(&x, plot_pixel(&x, s->x[0])), y.from, y.to, k % PLOT_COLOURS,
-                    plot_dashes(k));
+                    "\n", plot_clip(&x, plot_pixel(&x, s->x[0])), y.from, y.to, style % PLOT_COLOURS,
+                    plot_dashes(style));
             break;
         }
     }

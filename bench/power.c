@@ -10,10 +10,13 @@
  *     power all              everything
  *
  * key=value arguments change options (estimator=spline basis=14 scales=0.25,1 ...), seeds=S and
- * checks=C the effort, group=G takes one null model only.
+ * checks=C the effort, group=G takes one null model only. With --out DIR first, `power all` writes
+ * DIR/power.md, the section of RESULTS.md.
  * QUICK=1 in the environment: few seeds, nothing is judged.
  */
 #include "bench.h"
+
+#include <stdarg.h>
 
 enum { ALTERNATIVES_MAX = 8, GROUPS = 7 };
 
@@ -21,6 +24,21 @@ static size_t seeds = 12, checks = 50, trials = 400, level_seeds = 300;
 static int quick, missed, only_group = -1;
 static char *option_arguments[32];
 static int option_count;
+
+static FILE *section; /* of RESULTS.md, or NULL */
+
+static void say(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    if (section == NULL)
+        return;
+    va_start(arguments, format);
+    vfprintf(section, format, arguments);
+    va_end(arguments);
+}
 
 /* ======== null models and their alternatives ======== */
 
@@ -46,94 +64,74 @@ static void add(group *g, const char *name, double required, bench_data data)
     a->data = data;
 }
 
-static void add_all_shift(group *g, double shift)
+/* the null model of a group with one field changed */
+#define ADD_CHANGED(g, name, required, field, value)                                               \
+    do {                                                                                           \
+        bench_data changed = (g)->null_model;                                                      \
+        changed.field = (value);                                                                   \
+        add(g, name, required, changed);                                                           \
+    } while (0)
+
+static group *set_group(group *g, const char *name, size_t m, size_t n, size_t fit_rows,
+                        bench_data null_model)
 {
-    bench_data d = g->null_model;
-    d.shift = shift;
-    add(g, "mean + 0.3 sd, all", 0, d);
+    g->name = name;
+    g->m = m;
+    g->n = n;
+    g->fit_rows = fit_rows;
+    g->null_model = null_model;
+    return g;
+}
+
+/* two modes that differ in the first coordinate only */
+static bench_data first_mixture(double centre)
+{
+    bench_data d = bench_mixture(centre, 0.5, 0);
+    d.centre_count = 1;
+    return d;
 }
 
 /* Fills groups and returns how many: all, or the one asked for by group=. */
 static size_t make_groups(group *groups)
 {
-    bench_data d;
     memset(groups, 0, GROUPS * sizeof *groups);
-    group *g = &groups[0];
-    g->name = "Gauss";
-    g->m = 3;
-    g->n = 100;
-    g->fit_rows = 2000;
-    g->null_model = bench_gauss(1, 0);
-    add(g, "variance +40 %", 0.80, bench_gauss(1.4, 0));
-    add(g, "variance +20 %", 0.30, bench_gauss(1.2, 0));
-    add(g, "variance -20 %", 0.30, bench_gauss(0.8, 0));
-    add(g, "variance -40 %", 0.95, bench_gauss(0.6, 0));
-    add_all_shift(g, 0.3);
+    group *g = set_group(&groups[0], "Gauss", 3, 100, 2000, bench_gauss(1, 0));
+    ADD_CHANGED(g, "variance +40 %", 0.80, variance, 1.4);
+    ADD_CHANGED(g, "variance +20 %", 0.30, variance, 1.2);
+    ADD_CHANGED(g, "variance -20 %", 0.30, variance, 0.8);
+    ADD_CHANGED(g, "variance -40 %", 0.95, variance, 0.6);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
 
-    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the setting whose prototype figures
-       are known. Centres at +-(1,..,1) are a harder one, shown below without a requirement. */
-    g = &groups[1];
-    g->name = "mixture, |c|=1";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(0.40824829046386302, 0.5, 0);
-    add(g, "covariance 0.2", 0.70, bench_mixture(0.40824829046386302, 0.5, 0.2));
-    add(g, "covariance 0.3", 0.95, bench_mixture(0.40824829046386302, 0.5, 0.3));
-    d = bench_mixture(0.40824829046386302, 0.5, 0);
-    d.variance = 1.2;
-    add(g, "variance +20 %", 0, d);
-    add_all_shift(g, 0.3);
+    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the setting whose prototype
+       figures are known. Centres at +-(1,..,1) are a harder one, shown without a requirement. */
+    g = set_group(&groups[1], "mixture, |c|=1", 6, 200, 0,
+                  bench_mixture(0.40824829046386302, 0.5, 0));
+    ADD_CHANGED(g, "covariance 0.2", 0.70, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0.95, covariance, 0.3);
+    ADD_CHANGED(g, "variance +20 %", 0, variance, 1.2);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
 
-    g = &groups[2];
-    g->name = "Gauss";
-    g->m = 5;
-    g->n = 200;
-    g->null_model = bench_gauss(1, 0);
+    g = set_group(&groups[2], "Gauss", 5, 200, 0, bench_gauss(1, 0));
     add(g, "Laplace, half the numbers", 0.40, bench_laplace(BENCH_LAPLACE, 0.5));
     add(g, "Laplace, half the rows", 0.40, bench_laplace(BENCH_LAPLACE_ROWS, 0.5));
     add(g, "Laplace, all", 0.95, bench_laplace(BENCH_LAPLACE, 1));
 
-    g = &groups[3];
-    g->name = "modes +-(4,4)";
-    g->m = 2;
-    g->n = 100;
-    g->null_model = bench_mixture(4, 0.5, 0);
-    add(g, "75/25 for 50/50", 0.80, bench_mixture(4, 0.75, 0));
-    d = bench_mixture(4, 0.5, 0);
-    d.variance = 1.4;
-    add(g, "variance +40 %", 0, d);
+    g = set_group(&groups[3], "modes +-(4,4)", 2, 100, 0, bench_mixture(4, 0.5, 0));
+    ADD_CHANGED(g, "75/25 for 50/50", 0.80, upper, 0.75);
+    ADD_CHANGED(g, "variance +40 %", 0, variance, 1.4);
 
-    g = &groups[4];
-    g->name = "modes +-(4,0)";
-    g->m = 2;
-    g->n = 100;
-    g->null_model = bench_mixture(4, 0.5, 0);
-    g->null_model.centre_count = 1;
-    d = g->null_model;
-    d.upper = 0.75;
-    add(g, "75/25 for 50/50", 0.80, d);
+    g = set_group(&groups[4], "modes +-(4,0)", 2, 100, 0, first_mixture(4));
+    ADD_CHANGED(g, "75/25 for 50/50", 0.80, upper, 0.75);
 
-    g = &groups[5];
-    g->name = "+-1 in first";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(1, 0.5, 0);
-    g->null_model.centre_count = 1;
-    d = g->null_model;
-    d.covariance = 0.2;
-    add(g, "covariance 0.2", 0, d);
-    d.covariance = 0.3;
-    add(g, "covariance 0.3", 0, d);
+    g = set_group(&groups[5], "+-1 in first", 6, 200, 0, first_mixture(1));
+    ADD_CHANGED(g, "covariance 0.2", 0, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0, covariance, 0.3);
 
-    g = &groups[6];
-    g->name = "+-(1,..,1)";
-    g->m = 6;
-    g->n = 200;
-    g->null_model = bench_mixture(1, 0.5, 0);
-    add(g, "covariance 0.2", 0, bench_mixture(1, 0.5, 0.2));
-    add(g, "covariance 0.3", 0, bench_mixture(1, 0.5, 0.3));
-    add(g, "75/25", 0, bench_mixture(1, 0.75, 0));
-    add_all_shift(g, 0.3);
+    g = set_group(&groups[6], "+-(1,..,1)", 6, 200, 0, bench_mixture(1, 0.5, 0));
+    ADD_CHANGED(g, "covariance 0.2", 0, covariance, 0.2);
+    ADD_CHANGED(g, "covariance 0.3", 0, covariance, 0.3);
+    ADD_CHANGED(g, "75/25", 0, upper, 0.75);
+    ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
     if (only_group < 0 || only_group >= GROUPS)
         return GROUPS;
     groups[0] = groups[only_group];
@@ -251,11 +249,11 @@ static const char *verdict(int ok)
 static void print_effort(void)
 {
     npksd_options o = options_of(NULL, 0);
-    printf("%zu seeds of the fit, %zu checks each, %zu replicates, pilot %zu; options:", seeds,
+    say("%zu seeds of the fit, %zu checks each, %zu replicates, pilot %zu; options:", seeds,
            checks, o.replicates, o.pilot);
     for (int i = 0; i < option_count; i++)
-        printf(" %s", option_arguments[i]);
-    printf("%s\n\n", option_count > 0 ? "" : " default");
+        say(" %s", option_arguments[i]);
+    say("%s\n\n", option_count > 0 ? "" : " default");
 }
 
 static void table(void)
@@ -265,9 +263,9 @@ static void table(void)
     plan p = { groups, group_count, NULL, 1, seeds, checks };
     double start = bench_now();
     rates *r = run_plan(&p);
-    printf("== power\n\n");
+    say("== power\n\n");
     print_effort();
-    printf("%-14s %2s %4s  %-26s %6s %6s %9s %-7s %6s\n", "null model", "m", "n", "alternative",
+    say("%-14s %2s %4s  %-26s %6s %6s %9s %-7s %6s\n", "null model", "m", "n", "alternative",
            "power", "s.e.", "required", "", "level");
     for (size_t g = 0; g < group_count; g++) {
         double level, level_error;
@@ -276,15 +274,15 @@ static void table(void)
             const alternative *alt = &groups[g].list[a];
             double mean, error;
             over_seeds(&p, r, g, 0, (int)a, &mean, &error);
-            printf("%-14s %2zu %4zu  %-26s %6.3f %6.3f ", groups[g].name, groups[g].m,
+            say("%-14s %2zu %4zu  %-26s %6.3f %6.3f ", groups[g].name, groups[g].m,
                    groups[g].n, alt->name, mean, error);
             if (alt->required > 0)
-                printf("%9.2f %-7s %6.3f\n", alt->required, verdict(mean >= alt->required), level);
+                say("%9.2f %-7s %6.3f\n", alt->required, verdict(mean >= alt->required), level);
             else
-                printf("%9s %-7s %6.3f\n", "", "", level);
+                say("%9s %-7s %6.3f\n", "", "", level);
         }
     }
-    printf("(%.0f s)\n\n", bench_now() - start);
+    say("(%.0f s)\n\n", bench_now() - start);
 }
 
 /* ======== ablation ======== */
@@ -297,23 +295,23 @@ static void ablation_table(const char *title, const variant *variants, size_t co
     plan p = { groups, group_count, variants, count, few, checks };
     double start = bench_now();
     rates *r = run_plan(&p);
-    printf("== %s\n\n%zu seeds of the fit, %zu checks each\n\n", title, few, checks);
-    printf("%-14s %-26s", "null model", "alternative");
+    say("== %s\n\n%zu seeds of the fit, %zu checks each\n\n", title, few, checks);
+    say("%-14s %-26s", "null model", "alternative");
     for (size_t v = 0; v < count; v++)
-        printf(" %7s", variants[v].name);
-    printf("\n");
+        say(" %7s", variants[v].name);
+    say("\n");
     for (size_t g = 0; g < group_count; g++) {
         for (int a = -1; a < (int)groups[g].count; a++) {
-            printf("%-14s %-26s", groups[g].name, a < 0 ? "none (level)" : groups[g].list[a].name);
+            say("%-14s %-26s", groups[g].name, a < 0 ? "none (level)" : groups[g].list[a].name);
             for (size_t v = 0; v < count; v++) {
                 double mean, error;
                 over_seeds(&p, r, g, v, a, &mean, &error);
-                printf(" %7.3f", mean);
+                say(" %7.3f", mean);
             }
-            printf("\n");
+            say("\n");
         }
     }
-    printf("(%.0f s)\n\n", bench_now() - start);
+    say("(%.0f s)\n\n", bench_now() - start);
 }
 
 static void ablation(void)
@@ -368,18 +366,18 @@ static void samples(void)
     double *r = (double *)bench_parallel(2 * count, bench_processes(), sizeof *r, samples_job, d);
     for (size_t i = 0; i < 2 * count; i++)
         share[i % 2] += r[i] / (double)count;
-    printf("== fixed samples: 100 observed rows, 2000 synthetic, m = 3\n\n");
-    printf("%zu tests each, every one with its own data, split and seed\n\n", count);
-    printf("%-16s %6.3f  s.e. %.3f  required 0.75 %s\n", "variance +60 %", share[1],
+    say("== fixed samples: 100 observed rows, 2000 synthetic, m = 3\n\n");
+    say("%zu tests each, every one with its own data, split and seed\n\n", count);
+    say("%-16s %6.3f  s.e. %.3f  required 0.75 %s\n", "variance +60 %", share[1],
            sqrt(share[1] * (1 - share[1]) / (double)count), verdict(share[1] >= 0.75));
-    printf("%-16s %6.3f  s.e. %.3f\n", "level", share[0],
+    say("%-16s %6.3f  s.e. %.3f\n", "level", share[0],
            sqrt(share[0] * (1 - share[0]) / (double)count));
-    printf("(%.0f s)\n\n", bench_now() - start);
+    say("(%.0f s)\n\n", bench_now() - start);
 }
 #else
 static void samples(void)
 {
-    printf("== fixed samples\n\nskipped: this npksd.h has no npksd_test_samples\n\n");
+    say("== fixed samples\n\nskipped: this npksd.h has no npksd_test_samples\n\n");
 }
 #endif
 
@@ -422,7 +420,7 @@ static void level_rows(const char *name, int fixed)
         double share = 0, error = sqrt(alphas[a] * (1 - alphas[a]) / (double)count);
         for (size_t i = 0; i < count; i++)
             share += (p[i] <= alphas[a] + 1e-9) / (double)count;
-        printf("%-20s alpha %.2f  rejected %.3f  within %.3f +- %.3f %s\n", name, alphas[a], share,
+        say("%-20s alpha %.2f  rejected %.3f  within %.3f +- %.3f %s\n", name, alphas[a], share,
                alphas[a], 4 * error, verdict(fabs(share - alphas[a]) <= 4 * error));
     }
 }
@@ -430,15 +428,15 @@ static void level_rows(const char *name, int fixed)
 static void level(void)
 {
     double start = bench_now();
-    printf("== level: mixture +-1, m = 3, 60 observed rows\n\n%zu seeds, 199 replicates\n\n",
+    say("== level: mixture +-1, m = 3, 60 observed rows\n\n%zu seeds, 199 replicates\n\n",
            quick ? (size_t)20 : level_seeds);
     level_rows("npksd_test", 0);
 #ifdef BENCH_SAMPLES
     level_rows("npksd_test_samples", 1);
 #else
-    printf("npksd_test_samples   skipped: this npksd.h has none\n");
+    say("npksd_test_samples   skipped: this npksd.h has none\n");
 #endif
-    printf("(%.0f s)\n\n", bench_now() - start);
+    say("(%.0f s)\n\n", bench_now() - start);
 }
 
 /* ======== diagnosis ======== */
@@ -490,29 +488,60 @@ static void diagnosis(void)
             others += f[i];
     }
     others /= (double)(count * (DIAGNOSIS_M - 1));
-    printf("== diagnosis: one coordinate of eight shifted by 0.6 sd, n = 100, %zu trials\n\n",
+    say("== diagnosis: one coordinate of eight shifted by 0.6 sd, n = 100, %zu trials\n\n",
            count);
-    printf("named (adjusted p <= 0.05)   %3.0f of %zu   required 80 %% %s\n", named, count,
+    say("named (adjusted p <= 0.05)   %3.0f of %zu   required 80 %% %s\n", named, count,
            verdict(named >= 0.8 * (double)count));
-    printf("others named, on average     %5.3f        required at most 0.10 %s\n", others,
+    say("others named, on average     %5.3f        required at most 0.10 %s\n", others,
            verdict(others <= 0.10));
-    printf("test rejects                 %3.0f of %zu\n", reject, count);
-    printf("(%.0f s)\n\n", bench_now() - start);
+    say("test rejects                 %3.0f of %zu\n", reject, count);
+    say("(%.0f s)\n\n", bench_now() - start);
 }
 
 /* ======== main ======== */
 
+/* what stands before, between and after the tables of `power all` in RESULTS.md */
+static void section_text(const char *text)
+{
+    if (section != NULL)
+        fputs(text, section);
+}
+
+static void section_open(const char *folder)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/power.md", folder);
+    section = fopen(path, "w");
+    if (section == NULL) {
+        fprintf(stderr, "power: %s cannot be written; does the folder exist?\n", path);
+        exit(2);
+    }
+    fprintf(section, "## Required powers, level, diagnosis\n\n`make -C bench power`%s: ",
+            quick ? " (a smoke test: nothing below means anything)" : "");
+    bench_machine(section);
+#ifdef BENCH_COMMIT
+    fprintf(section, ", commit " BENCH_COMMIT);
+#endif
+    section_text(".\nEvery number is a rejection rate at alpha = 0.05; s.e. is the standard error "
+                 "over the seeds of the fit.\n\n```\n");
+}
+
 static void run(const char *what)
 {
-    int required = strcmp(what, "required") == 0, all = strcmp(what, "all") == 0;
-    int known = required || all;
+    int required = strcmp(what, "required") == 0, everything = strcmp(what, "all") == 0;
+    int known = required || everything;
     static const struct {
         const char *name;
         void (*run_fn)(void);
     } parts[] = { { "table", table },         { "samples", samples }, { "level", level },
                   { "diagnosis", diagnosis }, { "ablation", ablation } };
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        if (all || (required && i < 4) || strcmp(what, parts[i].name) == 0) {
+        if (everything || (required && i < 4) || strcmp(what, parts[i].name) == 0) {
+            if (i == 4)
+                section_text("```\n\nThe mixture of the requirement has its centres at distance 1 "
+                             "from the origin. Centres at +-(1,..,1) are harder and are printed "
+                             "without a requirement.\n\n"
+                             "## What each component and each estimator sees\n\n```\n");
             parts[i].run_fn();
             known = 1;
         }
@@ -527,13 +556,13 @@ static void run(const char *what)
 int main(int argc, char **argv)
 {
     const char *text = getenv("QUICK");
-    int parts = 0;
+    int parts = 0, first = argc > 2 && strcmp(argv[1], "--out") == 0 ? 3 : 1;
     quick = text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
     if (quick) {
         seeds = 2;
         checks = 8;
     }
-    for (int i = 1; i < argc; i++) {
+    for (int i = first; i < argc; i++) {
         npksd_options scratch = npksd_default_options();
         if (strncmp(argv[i], "seeds=", 6) == 0)
             seeds = (size_t)atol(argv[i] + 6);
@@ -544,9 +573,11 @@ int main(int argc, char **argv)
         else if (option_count < 32 && bench_option(&scratch, argv[i]))
             option_arguments[option_count++] = argv[i];
     }
-    bench_print_machine();
-    printf("\n");
-    for (int i = 1; i < argc; i++) {
+    bench_machine(stdout);
+    printf("\n\n");
+    if (first == 3 && argc == 4 && strcmp(argv[3], "all") == 0)
+        section_open(argv[2]);
+    for (int i = first; i < argc; i++) {
         if (strchr(argv[i], '=') == NULL) {
             run(argv[i]);
             parts++;
@@ -554,6 +585,11 @@ int main(int argc, char **argv)
     }
     if (parts == 0)
         run("required");
+    section_text("```\n");
+    if (section != NULL && fclose(section) != 0) {
+        fprintf(stderr, "power: writing the section failed; is the disk full?\n");
+        return 2;
+    }
     if (quick)
         printf("QUICK=1: a smoke test, nothing was judged\n");
     else if (missed > 0)

@@ -63,6 +63,14 @@ static BENCH_UNUSED void rate_interval(rate r, double miss, double *low, double 
     }
 }
 
+/* may the true rate be 0.05, by the 95 % interval? */
+static BENCH_UNUSED int rate_level(rate r)
+{
+    double low, high;
+    rate_interval(r, 0.05, &low, &high);
+    return low <= 0.05 && 0.05 <= high;
+}
+
 /* (a - b) / standard error; rates of 0 and 1 are moved in by one trial for the error */
 static BENCH_UNUSED double rate_difference(rate a, rate b)
 {
@@ -82,6 +90,15 @@ static BENCH_UNUSED const char *rate_text(rate r, char *text, size_t size)
         rate_interval(r, 0.05, &low, &high);
         snprintf(text, size, "%.2f (%.2f-%.2f)", rate_value(r), low, high);
     }
+    return text;
+}
+
+/* "0.054 (0.042-0.069) of 1200 trials": near 0.05 two digits do not tell inside from outside */
+static BENCH_UNUSED const char *rate_close(rate r, char *text, size_t size)
+{
+    double low, high;
+    rate_interval(r, 0.05, &low, &high);
+    snprintf(text, size, "%.3f (%.3f-%.3f) of %zu trials", rate_value(r), low, high, r.trials);
     return text;
 }
 

@@ -1,7 +1,8 @@
 /*
  * Long benchmarks in pieces: each piece is a number of independent jobs that count rejections in
  * cells. Jobs run on several processes; a line on stderr says how far and how long; the numbers of
- * a finished piece are kept in a text file and used again by the next run.
+ * a finished piece are kept in a text file and used again by the next run. A piece that misses its
+ * level is run once more, larger and with fresh seeds. verdict.h judges the numbers.
  */
 #ifndef RUNNER_H
 #define RUNNER_H
@@ -16,7 +17,8 @@
 #define BENCH_COMMIT "unknown"
 #endif
 
-enum { PIECE_CELLS = 10, PIECE_KEY = 64, PIECE_COMMIT = 16, RUNNER_PIECES = 256 };
+enum { PIECE_CELLS = 10, PIECE_KEY = 64, PIECE_LABEL = 96, PIECE_COMMIT = 16, RUNNER_PIECES = 256,
+       RUNNER_AGAIN = 5 }; /* the second run of a null cell has so many times the trials */
 
 typedef struct piece_outcome {
     unsigned hits[PIECE_CELLS], trials[PIECE_CELLS];
@@ -25,7 +27,11 @@ typedef struct piece_outcome {
 
 typedef struct piece {
     char key[PIECE_KEY];    /* no spaces */
+    char label[PIECE_LABEL]; /* for readers */
+    const char *const *cell_names; /* to add to the label, or NULL */
     size_t jobs, cells;
+    size_t first;           /* number of the first job: it makes the seeds */
+    unsigned nulls;         /* bit c: cell c must keep the level 0.05 */
     double weight;          /* expected ms a job, for the ETA only */
     void (*job_fn)(const struct piece *p, size_t job, piece_outcome *out);
     const void *setting, *method; /* for job_fn */
@@ -36,16 +42,45 @@ typedef struct piece {
 } piece;
 
 typedef struct runner {
+    const char *program, *out; /* its name; the folder of its section and figures */
+    int smoke, full;        /* QUICK=1: everything once; FULL=1: the paper's own number of trials */
     piece pieces[RUNNER_PIECES];
     size_t count;
     char path[1024];        /* where finished pieces are kept; empty: nowhere */
-    double start, work_done, work_all, said; /* said: when the last line was printed */
+    double start, work_done, work_all, said; /* of the line that says how far; said: its time */
 } runner;
 
 static BENCH_UNUSED int runner_flag(const char *name)
 {
     const char *text = getenv(name);
     return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+}
+
+/* Reads the environment and [--out DIR] [--keep DIR]; the other arguments move to the front of
+   argv. Returns how many they are; an unknown option ends the program with the usage. */
+static BENCH_UNUSED int runner_arguments(runner *r, const char *program, const char *others,
+                                         int argc, char **argv)
+{
+    int count = 0;
+    r->program = program;
+    r->out = "results";
+    r->smoke = runner_flag("QUICK");
+    r->full = !r->smoke && runner_flag("FULL");
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
+            r->out = argv[++i];
+        } else if (strcmp(argv[i], "--keep") == 0 && i + 1 < argc) {
+            snprintf(r->path, sizeof r->path, "%s/%s-%s.txt", argv[++i], program,
+                     r->smoke ? "smoke" : r->full ? "full" : "quick");
+        } else if (argv[i][0] != '-') {
+            argv[count++] = argv[i];
+        } else {
+            fprintf(stderr, "%s: unknown argument '%s'; usage: %s [--out DIR] [--keep DIR] %s\n",
+                    program, argv[i], program, others);
+            exit(2);
+        }
+    }
+    return count;
 }
 
 static BENCH_UNUSED piece *runner_add(runner *r, const char *key, size_t jobs, size_t cells)
@@ -153,7 +188,7 @@ typedef struct runner_chunk {
 static BENCH_UNUSED void runner_job(size_t job, void *result, void *context)
 {
     const runner_chunk *c = (const runner_chunk *)context;
-    c->p->job_fn(c->p, c->first + job, (piece_outcome *)result);
+    c->p->job_fn(c->p, c->p->first + c->first + job, (piece_outcome *)result);
 }
 
 static BENCH_UNUSED void runner_piece(runner *r, piece *p)
@@ -201,32 +236,79 @@ static BENCH_UNUSED void runner_open(runner *r, int fresh)
 }
 
 /* how long it took, and how long all cores together */
-static BENCH_UNUSED void runner_bill(const runner *r)
+static BENCH_UNUSED void runner_bill(double start)
 {
     struct rusage used;
     double cpu = 0;
     if (getrusage(RUSAGE_CHILDREN, &used) == 0)
         cpu = (double)used.ru_utime.tv_sec + 1e-6 * (double)used.ru_utime.tv_usec;
-    fprintf(stderr, "%.1f minutes, %.1f of processor time\n", (bench_now() - r->start) / 60,
+    fprintf(stderr, "%.1f minutes, %.1f of processor time\n", (bench_now() - start) / 60,
             cpu / 60);
 }
 
-/* Runs what is not done yet. */
-static BENCH_UNUSED void runner_run(runner *r)
+static BENCH_UNUSED void runner_rest(runner *r)
 {
+    r->start = bench_now();
+    r->work_done = r->work_all = 0;
     for (size_t i = 0; i < r->count; i++)
         if (!r->pieces[i].done)
             r->work_all += r->pieces[i].weight * (double)r->pieces[i].jobs;
-    r->start = bench_now();
     for (size_t i = 0; i < r->count; i++)
         if (!r->pieces[i].done)
             runner_piece(r, &r->pieces[i]);
-    if (isatty(2))
-        fprintf(stderr, "\n");
-    runner_bill(r);
 }
 
-/* ======== the machine, for a section ======== */
+static BENCH_UNUSED const char *runner_again_key(const piece *p)
+{
+    static char key[PIECE_KEY];
+    snprintf(key, sizeof key, "%.*s/again", PIECE_KEY - 8, p->key);
+    return key;
+}
+
+/* the larger run of a null piece that missed its level, or NULL */
+static BENCH_UNUSED const piece *runner_again(runner *r, const piece *p)
+{
+    const piece *again = runner_find(r, runner_again_key(p));
+    return again != NULL && again->done ? again : NULL;
+}
+
+/* Some null cells miss 0.05 by chance: their pieces get a larger run whose seeds follow theirs. */
+static BENCH_UNUSED void runner_doubt(runner *r)
+{
+    for (size_t i = 0, count = r->count; i < count; i++) {
+        const piece *p = &r->pieces[i];
+        size_t outside = 0, cells = 0;
+        for (size_t c = 0; c < p->cells; c++) {
+            if (p->nulls >> c & 1) {
+                outside += (size_t)!rate_level(p->rates[c]);
+                cells = c + 1;
+            }
+        }
+        if (outside > 0) {
+            piece *again = runner_add(r, runner_again_key(p), RUNNER_AGAIN * p->jobs, cells);
+            again->job_fn = p->job_fn;
+            again->setting = p->setting;
+            again->method = p->method;
+            again->weight = p->weight;
+            again->first = p->jobs;
+        }
+    }
+    runner_recall(r);
+}
+
+/* Runs what is not done yet, then once more what missed its level. */
+static BENCH_UNUSED void runner_run(runner *r)
+{
+    double start = bench_now();
+    runner_rest(r);
+    runner_doubt(r);
+    runner_rest(r);
+    if (isatty(2))
+        fprintf(stderr, "\n");
+    runner_bill(start);
+}
+
+/* ======== the section ======== */
 
 /* the commits of npksd.h behind the numbers: one, unless kept ones are older */
 static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
@@ -244,21 +326,39 @@ static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
     }
 }
 
-static BENCH_UNUSED void runner_machine(FILE *f, const runner *r)
+/* heading, command, machine and commit */
+static BENCH_UNUSED void runner_title(FILE *f, const runner *r, const char *title,
+                                      const char *target)
 {
-    int version = npksd_version();
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#elif defined(__GNUC__)
-    const char *compiler = "gcc " __VERSION__;
-#else
-    const char *compiler = "unknown compiler";
-#endif
-    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s, ", bench_cpu_name(), compiler, BENCH_FLAGS,
-            version / 10000,
-            version / 100 % 100, version % 100, sizeof(npksd_real) == 4 ? "float" : "double");
+    fprintf(f, "## %s\n\n`%smake -C bench %s`%s: ", title, r->full ? "FULL=1 " : "", target,
+            r->smoke ? " (a smoke test: nothing below means anything)" : "");
+    bench_machine(f);
+    fprintf(f, ", ");
     runner_commits(f, r);
-    fprintf(f, ")");
+    fprintf(f, ".\n");
+}
+
+/* out/program.md for writing */
+static BENCH_UNUSED FILE *runner_section(const runner *r, char *path, size_t size)
+{
+    FILE *f;
+    snprintf(path, size, "%s/%s.md", r->out, r->program);
+    f = fopen(path, "w");
+    if (f == NULL) {
+        fprintf(stderr, "%s: %s cannot be written; does the folder exist?\n", r->program, path);
+        exit(2);
+    }
+    return f;
+}
+
+static BENCH_UNUSED void runner_section_end(const runner *r, FILE *f, const char *path)
+{
+    int failed = ferror(f) != 0;
+    if (fclose(f) != 0 || failed) {
+        fprintf(stderr, "%s: writing %s failed; is the disk full?\n", r->program, path);
+        exit(2);
+    }
+    printf("%s and its figures in %s written\n", path, r->out);
 }
 
 #endif /* RUNNER_H */

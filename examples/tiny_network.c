@@ -17,20 +17,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    NOISE = 3,
-    HIDDEN = 16,
-    M = 2,
-    BATCH = 64,
-    HELD_OUT = 600,
-    FEW = 100,
-    TRAINING = 1000,
-    WEIGHTS = HIDDEN * (NOISE + 1) + M * (HIDDEN + 1)
-};
+enum { NOISE = 3, HIDDEN = 16, M = 2, BATCH = 64, HELD_OUT = 600, FEW = 100, TRAINING = 1000 };
+enum { WEIGHTS = HIDDEN * (NOISE + 1) + M * (HIDDEN + 1) };
 
+/* HIDDEN rows of NOISE + 1 weights, then M rows of HIDDEN + 1; the last of a row is the offset */
 typedef struct network {
-    double w
-        [WEIGHTS]; /* HIDDEN rows of NOISE + 1, then M rows of HIDDEN + 1; the last is the offset */
+    double w[WEIGHTS];
 } network;
 
 static void forward(const network *net, const double *z, double *hidden, double *x)
