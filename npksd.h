@@ -669,18 +669,14 @@ NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
     p = p * r + 1.0f;
 #else
     npksd_real r = (y - kr * 0.693147180369123816490) - kr * 1.90821492927058770002e-10;
-    p = 2.5110037605963777712e-8;
-    p = p * r + 2.7632639639041029749e-7;
-    p = p * r + 2.7557240918578969823e-6;
-    p = p * r + 2.4801485482328492419e-5;
-    p = p * r + 1.9841269890047113707e-4;
-    p = p * r + 1.3888888952314774652e-3;
-    p = p * r + 8.3333333333196006109e-3;
-    p = p * r + 4.1666666666488095495e-2;
-    p = p * r + 1.6666666666666680806e-1;
-    p = p * r + 5.0000000000000183855e-1;
-    p = p * r + 1.0;
-    p = p * r + 1.0;
+    /* in pairs, pairs of pairs and so on: one term after the other, each would wait for the last */
+    npksd_real r2 = r * r, r4 = r2 * r2;
+    npksd_real low = (1.0 + r) + (5.0000000000000183855e-1 + 1.6666666666666680806e-1 * r) * r2;
+    npksd_real middle = (4.1666666666488095495e-2 + 8.3333333333196006109e-3 * r) +
+                        (1.3888888952314774652e-3 + 1.9841269890047113707e-4 * r) * r2;
+    npksd_real high = (2.4801485482328492419e-5 + 2.7557240918578969823e-6 * r) +
+                      (2.7632639639041029749e-7 + 2.5110037605963777712e-8 * r) * r2;
+    p = low + (middle + high * r4) * r4;
 #endif
     return p * power.value;
 }
@@ -1041,18 +1037,6 @@ NPKSDI_INLINE void npksdi_product_pairs(npksd_real *NPKSDI_RESTRICT out, size_t 
     }
 }
 
-/* Any shape, and the one of a tile of pairs, whose strides the compiler then knows. */
-static void npksdi_product_any(npksd_real *out, size_t across, size_t rows, const npksd_real *A, size_t row,
-                               size_t column, const npksd_real *B, size_t stride, size_t terms,
-                               int accumulate)
-{
-    npksdi_product_pairs(out, across, rows, A, row, column, B, stride, terms, accumulate);
-}
-static void npksdi_product_tile(npksd_real *out, size_t rows, const npksd_real *A, const npksd_real *B, size_t terms)
-{
-    npksdi_product_pairs(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
-}
-
 #ifdef NPKSDI_VECTOR_BYTES
 /* The same with GNU vector extensions: four rows by two vectors stay in registers over all terms. */
 typedef npksd_real npksdi_vector
@@ -1096,12 +1080,10 @@ static size_t npksdi_product_fours(npksd_real *out, size_t across, size_t rows, 
 /* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
    C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers cannot
    hold, stay here. */
-static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
-                           const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
-                           const npksd_real *NPKSDI_RESTRICT B, size_t stride, size_t terms,
-                           int accumulate)
+NPKSDI_INLINE void npksdi_product_best(npksd_real *out, size_t across, size_t rows, const npksd_real *A,
+                                       size_t row, size_t column, const npksd_real *B, size_t stride,
+                                       size_t terms, int accumulate)
 {
-    size_t done = 0;
 #ifdef NPKSD_GEMM
     uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
     int turned = row == 1 && column != 1;
@@ -1113,14 +1095,26 @@ static void npksdi_product(npksd_real *NPKSDI_RESTRICT out, size_t across, size_
     }
 #endif
 #ifdef NPKSDI_VECTOR_BYTES
-    done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
+    size_t done = npksdi_product_fours(out, across, rows, A, row, column, B, stride, terms, accumulate);
+    if (done == rows)
+        return;
+    out += done * across;
+    A += done * row;
+    rows -= done;
 #endif
-    if (rows > done && row == 1 && column == NPKSDI_T && stride == NPKSDI_T &&
-        across == NPKSDI_T && !accumulate)
-        npksdi_product_tile(out + done * NPKSDI_T, rows - done, A + done, B, terms);
-    else if (rows > done)
-        npksdi_product_any(out + done * across, across, rows - done, A + done * row, row, column, B, stride,
-                           terms, accumulate);
+    npksdi_product_pairs(out, across, rows, A, row, column, B, stride, terms, accumulate);
+}
+
+/* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
+static void npksdi_product(npksd_real *out, size_t across, size_t rows, const npksd_real *A, size_t row,
+                           size_t column, const npksd_real *B, size_t stride, size_t terms, int accumulate)
+{
+    npksdi_product_best(out, across, rows, A, row, column, B, stride, terms, accumulate);
+}
+static void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A, const npksd_real *B,
+                                 size_t terms)
+{
+    npksdi_product_best(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
 
 /* Sum of the lanes, pairwise. */
@@ -2745,10 +2739,9 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
 }
 
 /* r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b for a group of rows against a panel, both centred. */
-static void npksdi_distance_tile(const npksd_real *norm_a, const npksd_real *norm_b,
-                                 npksd_real *NPKSDI_RESTRICT tile)
+static void npksdi_distance_tile(const npksd_real *G, const npksd_real *norm_a, const npksd_real *norm_b,
+                                 npksd_real *tile)
 {
-    const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
     npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
     npksdi_add_ends(r, G, -2, norm_a, norm_b);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
@@ -2786,19 +2779,18 @@ static void npksdi_pair_tile(const npksd_tester *t, const npksdi_scratch *w, siz
     npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
     npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
     size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T;
-    npksdi_product(G, NPKSDI_T, NPKSDI_G, x + pa * m + row, 1, NPKSDI_T, x + qa * m, NPKSDI_T, m, 0);
-    npksdi_product(w->fused_ > 0 ? A : C, NPKSDI_T, NPKSDI_G, P + pa * k + row, 1, NPKSDI_T, P + qa * k,
-                   NPKSDI_T, k, 0);
+    npksdi_panel_product(G, NPKSDI_G, x + pa * m + row, x + qa * m, m);
+    npksdi_panel_product(w->fused_ > 0 ? A : C, NPKSDI_G, P + pa * k + row, P + qa * k, k);
     if (!w->equal_) {
         const npksd_real *wx = NPKSDI_IN(t, w, xt);
-        npksdi_product(D, NPKSDI_T, NPKSDI_G, wx + pa * k + row, 1, NPKSDI_T, wx + qa * k, NPKSDI_T, k, 0);
+        npksdi_panel_product(D, NPKSDI_G, wx + pa * k + row, wx + qa * k, k);
     }
-    npksdi_distance_tile(norm + pa + row, norm + qa, tile);
+    npksdi_distance_tile(G, norm + pa + row, norm + qa, tile);
     if (w->fused_ > 0) {
         npksdi_fused_tile(t, w, pa + row, qa, tile);
         return;
     }
-    npksdi_product(A, NPKSDI_T, NPKSDI_G, S + pa * k + row, 1, NPKSDI_T, S + qa * k, NPKSDI_T, k, 0);
+    npksdi_panel_product(A, NPKSDI_G, S + pa * k + row, S + qa * k, k);
     if (w->equal_) {
         npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2 */
         for (size_t i = 0; i < NPKSDI_TILE; i++)
@@ -2823,6 +2815,12 @@ static void npksdi_stein_tile(const npksd_tester *t, const npksdi_scratch *w, np
         u[i] = w->fused_ > 0 ? k0[i] * A[i]
                              : k0[i] * A[i] + inverse * k1[i] * (C[i] + w->weight_sum_) -
                                    inverse * inverse * k2[i] * D[i];
+}
+
+/* How many groups of rows panel p has. */
+static size_t npksdi_groups(const npksd_tester *t, size_t p)
+{
+    return npksdi_ceil_div(npksdi_min_size(NPKSDI_T, t->n_ - p * NPKSDI_T), NPKSDI_G);
 }
 
 /* 1 where row a of the group is real and b < a, else 0; NULL when that is everywhere. */
@@ -2962,25 +2960,42 @@ static void npksdi_add_pairs(const npksd_tester *t, npksdi_scratch *w, const npk
     }
 }
 
-/* Item of an evaluation: the kernel between a group of rows and a panel of the MMD sub-sample. */
+/* x.y' of some rows of a panel and panel q of the MMD sub-sample. Up to a whole panel of rows, which is faster
+   than group after group: it has the room of G, A, C and D. */
+static void npksdi_sub_product(const npksd_tester *t, const npksd_real *x, size_t rows, size_t q, npksd_real *tile)
+{
+    npksdi_panel_product(tile, rows, x, NPKSDI_MODEL(t, sub) + q * NPKSDI_T * t->m_, t->m_);
+}
+
+/* The base kernel of one group of those rows. */
+static npksd_real *npksdi_sub_kernel(const npksd_tester *t, const npksd_real *G, const npksd_real *norm, size_t q,
+                                     npksd_real *tile)
+{
+    npksdi_distance_tile(G, norm, NPKSDI_MODEL(t, sub_norm) + q * NPKSDI_T, tile);
+    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+    return tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+}
+
+/* Item of an evaluation: the kernel between the rows of a panel and a panel of the MMD sub-sample. */
 static void npksdi_add_cross(const npksd_tester *t, npksdi_scratch *w, const npksdi_kernels *kernels,
-                             size_t p, size_t group, size_t panel)
+                             size_t p, size_t q)
 {
     npksd_real *tile = NPKSDI_IN(t, w, tile);
     npksd_real *NPKSDI_RESTRICT sum = NPKSDI_IN(t, w, sums) + (kernels->count_ * NPKSDI_SUMS + 1) * NPKSDI_T;
-    const npksd_real *x = NPKSDI_IN(t, w, x) + p * NPKSDI_T * t->m_ + group * NPKSDI_G;
-    const npksd_real *NPKSDI_RESTRICT weight = NPKSDI_MODEL(t, sub_weight) + panel * NPKSDI_T;
-    npksd_real *NPKSDI_RESTRICT k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
-    size_t row = p * NPKSDI_T + group * NPKSDI_G, rows = npksdi_min_size(NPKSDI_G, t->n_ - row);
-    npksdi_product(tile + NPKSDI_TILE_G * NPKSDI_TILE, NPKSDI_T, NPKSDI_G, x, 1, NPKSDI_T,
-                   NPKSDI_MODEL(t, sub) + panel * NPKSDI_T * t->m_, NPKSDI_T, t->m_, 0);
-    npksdi_distance_tile(NPKSDI_IN(t, w, norm) + row, NPKSDI_MODEL(t, sub_norm) + panel * NPKSDI_T, tile);
-    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
-    for (size_t i = rows * NPKSDI_T; i < NPKSDI_TILE; i++)
-        k0[i] = 0;
-    for (size_t a = 0; a < NPKSDI_G; a += 4, k0 += 4 * NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            sum[l] += weight[l] * ((k0[l] + k0[NPKSDI_T + l]) + (k0[2 * NPKSDI_T + l] + k0[3 * NPKSDI_T + l]));
+    const npksd_real *NPKSDI_RESTRICT weight = NPKSDI_MODEL(t, sub_weight) + q * NPKSDI_T;
+    size_t first = p * NPKSDI_T, groups = npksdi_groups(t, p);
+    npksdi_sub_product(t, NPKSDI_IN(t, w, x) + first * t->m_, groups * NPKSDI_G, q, tile);
+    for (size_t g = 0; g < groups; g++) {
+        size_t row = first + g * NPKSDI_G, rows = npksdi_min_size(NPKSDI_G, t->n_ - row);
+        npksd_real *NPKSDI_RESTRICT k0 =
+            npksdi_sub_kernel(t, tile + g * NPKSDI_TILE, NPKSDI_IN(t, w, norm) + row, q, tile);
+        for (size_t i = rows * NPKSDI_T; i < NPKSDI_TILE; i++)
+            k0[i] = 0;
+        for (size_t a = 0; a < NPKSDI_G; a += 4, k0 += 4 * NPKSDI_T)
+            for (size_t l = 0; l < NPKSDI_T; l++)
+                sum[l] += weight[l] * ((k0[l] + k0[NPKSDI_T + l]) +
+                                       (k0[2 * NPKSDI_T + l] + k0[3 * NPKSDI_T + l]));
+    }
 }
 
 /* ---- linear time: F random frequencies instead of pairs ----
@@ -3006,7 +3021,7 @@ static void npksdi_waves(const npksd_tester *t, const npksdi_kernels *kernels, c
     size_t square = NPKSDI_T * NPKSDI_T;
     npksd_real *NPKSDI_RESTRICT angle = waves + 2 * square * kernels->count_;
     const npksd_real *omega = NPKSDI_MODEL(t, frequencies) + panel * NPKSDI_T * t->m_;
-    npksdi_product(angle, NPKSDI_T, NPKSDI_T, x, 1, NPKSDI_T, omega, NPKSDI_T, t->m_, 0);
+    npksdi_panel_product(angle, NPKSDI_T, x, omega, t->m_);
     for (size_t c = 0; c < kernels->count_; c++) {
         npksd_real *NPKSDI_RESTRICT cosine = waves + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
@@ -3438,12 +3453,6 @@ static uint64_t npksdi_wave_cost(const npksd_tester *t)
     return NPKSDI_T * NPKSDI_T * (2 * t->m_ + kernels * (40 + 6 * t->columns_));
 }
 
-/* Groups of rows up to and including panel p. */
-static size_t npksdi_groups(const npksd_tester *t, size_t p)
-{
-    return npksdi_ceil_div(npksdi_min_size(NPKSDI_T, t->n_ - p * NPKSDI_T), NPKSDI_G);
-}
-
 static uint64_t npksdi_evaluation_cost(const npksd_tester *t)
 {
     uint64_t panels = t->panels_, full = panels - 1, cost = panels * npksdi_panel_cost(t);
@@ -3523,12 +3532,12 @@ static npksd_status npksdi_evaluation_item(const npksd_tester *t, npksdi_scratch
         npksdi_add_pairs(t, w, kernels, coordinates, p, w->group_, q);
         last = p + 1 + t->sub_panels_;
     } else {
-        *cost = npksdi_cross_cost(t);
-        npksdi_add_cross(t, w, kernels, p, w->group_, q - p - 1);
+        *cost = npksdi_groups(t, p) * npksdi_cross_cost(t);
+        npksdi_add_cross(t, w, kernels, p, q - p - 1);
         last = p + 1 + t->sub_panels_;
     }
     /* all groups of a panel meet the other panel while that is near */
-    if (t->options_.features > 0 || ++w->group_ == npksdi_groups(t, p)) {
+    if (t->options_.features > 0 || q > p || ++w->group_ == npksdi_groups(t, p)) {
         w->group_ = 0;
         if (++w->column_panel_ == last) {
             w->column_panel_ = 0;
@@ -4848,15 +4857,13 @@ static void npksdi_subsample_panel(npksd_tester *t, size_t panel)
 /* mean k(y, y'): one group of rows of panel p against panel q <= p. */
 static void npksdi_subsample_tile(npksd_tester *t, size_t p, size_t group, size_t q)
 {
-    npksd_real *tile = NPKSDI_IN(t, npksdi_own_scratch(t), tile), total = 0;
-    const npksd_real *x = NPKSDI_MODEL(t, sub), *norm = NPKSDI_MODEL(t, sub_norm);
-    const npksd_real *weight = NPKSDI_MODEL(t, sub_weight), *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
-    size_t row = p * NPKSDI_T + group * NPKSDI_G, m = t->m_;
-    npksd_real Q = (npksd_real)t->sub_rows_;
-    npksdi_product(tile, NPKSDI_T, NPKSDI_G, x + p * NPKSDI_T * m + group * NPKSDI_G, 1, NPKSDI_T,
-                   x + q * NPKSDI_T * m, NPKSDI_T, m, 0);
-    npksdi_distance_tile(norm + row, norm + q * NPKSDI_T, tile);
-    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+    npksd_real *tile = NPKSDI_IN(t, npksdi_own_scratch(t), tile);
+    const npksd_real *weight = NPKSDI_MODEL(t, sub_weight);
+    const npksd_real *x = NPKSDI_MODEL(t, sub) + p * NPKSDI_T * t->m_ + group * NPKSDI_G;
+    size_t row = p * NPKSDI_T + group * NPKSDI_G;
+    npksd_real Q = (npksd_real)t->sub_rows_, total = 0;
+    npksdi_sub_product(t, x, NPKSDI_G, q, tile);
+    const npksd_real *k0 = npksdi_sub_kernel(t, tile, NPKSDI_MODEL(t, sub_norm) + row, q, tile);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         total += k0[i] * weight[row + i / NPKSDI_T] * weight[q * NPKSDI_T + i % NPKSDI_T];
     t->sub_self_ += (p == q ? NPKSDI_C(1) : NPKSDI_C(2)) * total / (Q * Q);
@@ -6008,8 +6015,7 @@ static void npksdi_scatter_rows(npksd_tester *t, npksdi_samples *s)
 {
     npksdi_scratch *w = npksdi_own_scratch(t);
     npksd_real *tile = NPKSDI_IN(t, w, tile), *v = NPKSDI_IN(t, w, scores), inverse = t->base_kernel_.inverse_[0];
-    const npksd_real *k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE, *weights = NPKSDI_IN(t, w, weights);
-    const npksd_real *sub = NPKSDI_MODEL(t, sub), *sub_weight = NPKSDI_MODEL(t, sub_weight);
+    const npksd_real *weights = NPKSDI_IN(t, w, weights), *sub_weight = NPKSDI_MODEL(t, sub_weight);
     size_t m = t->m_, at = 2 * t->kernels_.count_ + 2;
     for (size_t row = 0; row < s->pool_; row++) {
         npksd_real values[NPKSDI_ROW_SUMS];
@@ -6019,10 +6025,8 @@ static void npksdi_scatter_rows(npksd_tester *t, npksdi_samples *s)
         values[NPKSDI_ROW_CROSS] = NPKSDI_IN(t, w, cross)[row];
         values[NPKSDI_ROW_BETWEEN] = 0;
         for (size_t q = 0; q < t->sub_panels_; q++) { /* rows are few; only its own row is used */
-            npksdi_product(tile, NPKSDI_T, NPKSDI_G, NPKSDI_IN(t, w, x) + p * NPKSDI_T * m + first % NPKSDI_T, 1,
-                           NPKSDI_T, sub + q * NPKSDI_T * m, NPKSDI_T, m, 0);
-            npksdi_distance_tile(NPKSDI_IN(t, w, norm) + first, NPKSDI_MODEL(t, sub_norm) + q * NPKSDI_T, tile);
-            npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+            npksdi_sub_product(t, NPKSDI_IN(t, w, x) + p * NPKSDI_T * m + first % NPKSDI_T, NPKSDI_G, q, tile);
+            const npksd_real *k0 = npksdi_sub_kernel(t, tile, NPKSDI_IN(t, w, norm) + first, q, tile);
             for (size_t l = 0; l < NPKSDI_T; l++)
                 values[NPKSDI_ROW_BETWEEN] +=
                     sub_weight[q * NPKSDI_T + l] * k0[(row - first) * NPKSDI_T + l];
