@@ -1315,8 +1315,8 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
        NPKSDI_STAGE_SOLVE, NPKSDI_STAGE_SUBSAMPLE, NPKSDI_STAGE_PILOT, NPKSDI_STAGE_REPLICATES,
        NPKSDI_STAGE_DONE };
 
-#define NPKSDI_UNIT_COST 800000 /* about 0.1 ms at -O2, half of that with wide vectors */
-#define NPKSDI_SORT_COST 250    /* a number of a column, looked up, selected and summed */
+#define NPKSDI_UNIT_COST 1200000 /* some 0.1 ms at -O2, half of that with wide vectors */
+#define NPKSDI_SORT_COST 333    /* a number of a column, looked up, selected and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
     size_t units_, unit_; /* foreseen, and done */
@@ -2456,7 +2456,7 @@ static int npksdi_wanted(const npksd_tester *t, int select, size_t first, size_t
 }
 
 /* Cost of a row of a factor, or of a solution. */
-static uint64_t npksdi_row_cost(uint64_t p) { return 4 * p * p + 150 * p; }
+static uint64_t npksdi_row_cost(uint64_t p) { return 6 * p * p + 230 * p; }
 
 /* One item of the solve: a row of the factor of one matrix, or one coordinate that uses it.
    Cursor: family, matrix (coordinate, or 0 if shared), ridge, step. */
@@ -3446,7 +3446,7 @@ static uint64_t npksdi_tile_cost(const npksd_tester *t)
         pair += 6 * t->m_;
     return NPKSDI_TILE * pair;
 }
-static uint64_t npksdi_cross_cost(const npksd_tester *t) { return NPKSDI_TILE * (2 * t->m_ + 50); }
+static uint64_t npksdi_cross_cost(const npksd_tester *t) { return NPKSDI_TILE * (2 * t->m_ + 70); }
 static uint64_t npksdi_wave_cost(const npksd_tester *t)
 {
     uint64_t kernels = t->kernels_.count_;
@@ -4482,7 +4482,7 @@ static uint64_t npksdi_coordinate_item_cost(const npksd_tester *t)
     for (size_t k = 0; k < t->family_count_; k++) {
         uint64_t p = t->family_[k].features_;
         uint64_t feature = t->family_[k].kind_ == NPKSD_ESTIMATOR_RBF ? 60 : 24;
-        cost += t->family_[k].shared_ ? 4 : NPKSDI_T * (p * (p + feature) + 8 * t->d_);
+        cost += t->family_[k].shared_ ? 4 : NPKSDI_T * (p * (p + feature) * 3 / 2 + 8 * t->d_);
     }
     return cost;
 }
@@ -4540,16 +4540,16 @@ static uint64_t npksdi_solve_cost(const npksd_tester *t, int select)
 
 static uint64_t npksdi_summary_cost(const npksd_tester *t)
 {
-    return NPKSDI_T * t->active_count_ * (40 + 24 * t->d_);
+    return NPKSDI_T * t->active_count_ * (60 + 36 * t->d_);
 }
 /* A panel of the sample, a split or a tile, of the median. */
 static uint64_t npksdi_median_cost(const npksd_tester *t)
 {
     if (t->median_.pass_ == NPKSDI_PASS_SAMPLE)
-        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * (16 * t->m_ + 150);
+        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * (20 * t->m_ + 190);
     if (t->median_.pass_ == NPKSDI_PASS_SELECT)
-        return 80 * (uint64_t)t->median_.left_;
-    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 60);
+        return 130 * (uint64_t)t->median_.left_;
+    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 60) * (t->median_.stride_ > 1 ? 2 : 1);
 }
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
@@ -4563,8 +4563,8 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     case NPKSDI_STAGE_SUMMARY:
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
-        return t->options_.bandwidth > 0 ? 0 /* one pass; ties need up to three */
-                                         : 1 + 3 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 60);
+        return t->options_.bandwidth > 0 ? 0 /* one or two passes; ties need up to four */
+                                         : 1 + 4 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 60);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
@@ -4951,8 +4951,8 @@ static npksd_status npksdi_job_item(npksd_tester *t, uint64_t *cost, int *more)
         npksdi_measure measure = npksdi_kept_measure(t);
         if (t->item_[0]++ == 0)
             npksdi_median_begin(&t->median_, &measure);
-        *cost = npksdi_median_cost(t);
         *more = npksdi_median_item(&t->median_, &measure);
+        *cost = npksdi_median_cost(t); /* of the next item: a unit ends before a large split, not with it */
         if (!*more)
             npksdi_set_bandwidth(t, t->median_.result_ > 0 ? t->median_.result_ : 1);
         break;
