@@ -38,7 +38,7 @@ static const speed_variant *const variants[] = { &speed_native, &speed_vectors, 
 #else
 static const speed_variant *const variants[] = { &speed_native, &speed_vectors, &speed_plain };
 #endif
-enum { VARIANTS = sizeof variants / sizeof variants[0], ROUNDS_MAX = 31 };
+enum { VARIANTS = sizeof variants / sizeof variants[0], ROUNDS_MAX = 51 };
 
 /* to the screen and to the section */
 static void say(const char *format, ...)
@@ -292,7 +292,7 @@ typedef struct shape {
 
 static void whole_tests(void)
 {
-    static const shape shapes[] = { { 100, 40, 200, 15 }, { 100, 3, 500, 15 }, { 200, 6, 500, 9 },
+    static const shape shapes[] = { { 100, 40, 200, 51 }, { 100, 3, 500, 15 }, { 200, 6, 500, 9 },
                                     { 1000, 40, 100, 3 }, { 500, 784, 50, 3 } };
     static const shape small[] = { { 50, 4, 19, 1 }, { 100, 40, 19, 1 } };
     static const int estimators[2] = { NPKSD_ESTIMATOR_SPLINE, NPKSD_ESTIMATOR_AUTO };
@@ -688,11 +688,11 @@ static double time_threads(const npksd_tester *tester, size_t threads, size_t b,
 
 static void threads(void)
 {
-    size_t b = quick ? 19 : 999, rounds = quick ? 1 : 9;
+    size_t b = quick ? 19 : 999, rounds = quick ? 1 : 25;
     const speed_variant *v = &speed_native;
     npksd_options o = all_options(NPKSD_ESTIMATOR_AUTO, b);
     npksd_real *out = (npksd_real *)bench_alloc(2 * b, sizeof *out);
-    double one[9], two[9], ratio[9];
+    double one[25], two[25], ratio[25];
     npksd_tester *tester;
     bench_must("create", v->create_fn(&tester, 100, 40, draw_normals, (void *)(uintptr_t)v, &o));
     bench_must("prepare", v->prepare_fn(tester));
