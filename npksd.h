@@ -1300,7 +1300,7 @@ typedef struct npksdi_kernels {
 } npksdi_kernels;
 
 enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_MEDIAN_ROWS = 128,
-       NPKSDI_MEDIAN_PANELS = 5, NPKSDI_MEDIAN_TILE = 4 * NPKSDI_T };
+       NPKSDI_MEDIAN_PANELS = 9, NPKSDI_MEDIAN_TILE = 4 * NPKSDI_T };
 #define NPKSDI_CONSTANT (-1) /* family of a coordinate that never changes: s = -x */
 
 typedef struct npksdi_component {
@@ -3668,24 +3668,28 @@ static void npksdi_measure_tile(const npksd_real *NPKSDI_RESTRICT a, const npksd
 {
     for (size_t i = 0; i < NPKSDI_MEDIAN_TILE; i++)
         out[i] = 0;
-    for (size_t row = 0; row < 4; row += 2, a += 2, out += 2 * NPKSDI_T) {
-        size_t j = 0;
-        for (; j + 2 <= m; j += 2) {
-            const npksd_real *p = a + j * NPKSDI_T, *q = b + j * NPKSDI_T;
+    size_t j = 0;
+    for (; j + 2 <= m; j += 2)
+        for (size_t row = 0; row < 4; row += 2) {
+            const npksd_real *p = a + j * NPKSDI_T + row, *q = b + j * NPKSDI_T;
+            npksd_real *NPKSDI_RESTRICT o0 = out + row * NPKSDI_T, *NPKSDI_RESTRICT o1 = o0 + NPKSDI_T;
             npksd_real p0 = p[0], q0 = p[1], p1 = p[NPKSDI_T], q1 = p[NPKSDI_T + 1];
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real b0 = q[l], b1 = q[NPKSDI_T + l];
-                out[l] = (out[l] + (b0 - p0) * (b0 - p0)) + (b1 - p1) * (b1 - p1);
-                out[NPKSDI_T + l] = (out[NPKSDI_T + l] + (b0 - q0) * (b0 - q0)) + (b1 - q1) * (b1 - q1);
+                o0[l] = (o0[l] + (b0 - p0) * (b0 - p0)) + (b1 - p1) * (b1 - p1);
+                o1[l] = (o1[l] + (b0 - q0) * (b0 - q0)) + (b1 - q1) * (b1 - q1);
             }
         }
-        for (; j < m; j++)
+    for (size_t row = 0; row < 4; row += 2)
+        for (size_t i = j; i < m; i++) {
+            npksd_real *NPKSDI_RESTRICT o0 = out + row * NPKSDI_T, *NPKSDI_RESTRICT o1 = o0 + NPKSDI_T;
+            const npksd_real *q = b + i * NPKSDI_T;
+            npksd_real p0 = a[i * NPKSDI_T + row], q0 = a[i * NPKSDI_T + row + 1];
             for (size_t l = 0; l < NPKSDI_T; l++) {
-                npksd_real e = b[j * NPKSDI_T + l] - a[j * NPKSDI_T], f = b[j * NPKSDI_T + l] - a[j * NPKSDI_T + 1];
-                out[l] += e * e;
-                out[NPKSDI_T + l] += f * f;
+                o0[l] += (q[l] - p0) * (q[l] - p0);
+                o1[l] += (q[l] - q0) * (q[l] - q0);
             }
-    }
+        }
 }
 
 static void npksdi_median_begin(npksdi_median *state, const npksdi_measure *s)
