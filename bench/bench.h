@@ -9,6 +9,7 @@
 #include "npksd.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,21 @@
 #endif
 
 /* ======== the machine ======== */
+
+/* to the screen, and to a section of RESULTS.md if there is one */
+static BENCH_UNUSED void bench_say(FILE *section, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    fflush(stdout);
+    if (section == NULL)
+        return;
+    va_start(arguments, format);
+    vfprintf(section, format, arguments);
+    va_end(arguments);
+}
 
 static BENCH_UNUSED double bench_now(void)
 {
@@ -61,18 +77,19 @@ static BENCH_UNUSED const char *bench_cpu_name(void)
     return name;
 }
 
+#if defined(__clang__)
+#define BENCH_COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define BENCH_COMPILER "gcc " __VERSION__
+#else
+#define BENCH_COMPILER "unknown compiler"
+#endif
+
 /* processor, compiler, flags and version, in one line without its end */
 static BENCH_UNUSED void bench_machine(FILE *f)
 {
     int version = npksd_version();
-#if defined(__clang__)
-    const char *compiler = "clang " __clang_version__;
-#elif defined(__GNUC__)
-    const char *compiler = "gcc " __VERSION__;
-#else
-    const char *compiler = "unknown compiler";
-#endif
-    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s)", bench_cpu_name(), compiler, BENCH_FLAGS,
+    fprintf(f, "%s, %s `%s`, npksd.h %d.%d.%d (%s)", bench_cpu_name(), BENCH_COMPILER, BENCH_FLAGS,
             version / 10000, version / 100 % 100, version % 100,
             sizeof(npksd_real) == 4 ? "float" : "double");
 }

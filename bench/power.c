@@ -16,8 +16,6 @@
  */
 #include "bench.h"
 
-#include <stdarg.h>
-
 enum { ALTERNATIVES_MAX = 8, GROUPS = 7 };
 
 static size_t seeds = 12, checks = 50, trials = 400, level_seeds = 300;
@@ -27,18 +25,7 @@ static int option_count;
 
 static FILE *section; /* of RESULTS.md, or NULL */
 
-static void say(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    if (section == NULL)
-        return;
-    va_start(arguments, format);
-    vfprintf(section, format, arguments);
-    va_end(arguments);
-}
+#define say(...) bench_say(section, __VA_ARGS__)
 
 /* ======== null models and their alternatives ======== */
 

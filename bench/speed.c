@@ -17,7 +17,6 @@
 #include "speed.h"
 
 #include <pthread.h>
-#include <stdarg.h>
 
 #if defined(BENCH_BLAS)
 #include <cblas.h>
@@ -40,20 +39,7 @@ static const speed_variant *const variants[] = { &speed_native, &speed_vectors, 
 #endif
 enum { VARIANTS = sizeof variants / sizeof variants[0], ROUNDS_MAX = 51 };
 
-/* to the screen and to the section */
-static void say(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    fflush(stdout);
-    if (section == NULL)
-        return;
-    va_start(arguments, format);
-    vfprintf(section, format, arguments);
-    va_end(arguments);
-}
+#define say(...) bench_say(section, __VA_ARGS__)
 
 static size_t targets, targets_missed;
 
@@ -853,15 +839,7 @@ static void measure_clock(void)
 static void print_machine(void)
 {
     say("## Speed\n\n`make -C bench speed%s`: %s, %s, one thread, processor time. Builds:\n\n",
-        HAVE_BLAS ? " BLAS=1" : "", bench_cpu_name(),
-#if defined(__clang__)
-        "clang " __clang_version__
-#elif defined(__GNUC__)
-        "gcc " __VERSION__
-#else
-        "unknown compiler"
-#endif
-    );
+        HAVE_BLAS ? " BLAS=1" : "", bench_cpu_name(), BENCH_COMPILER);
     for (int v = 0; v < VARIANTS; v++)
         say("- %s: `%s`\n", variants[v]->name, variants[v]->flags);
 #ifdef BENCH_COMMIT
