@@ -1316,7 +1316,7 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
        NPKSDI_STAGE_DONE };
 
 #define NPKSDI_UNIT_COST 1200000 /* some 0.1 ms at -O2, half of that with wide vectors */
-#define NPKSDI_SORT_COST 333    /* a number of a column, looked up, selected and summed */
+#define NPKSDI_SORT_COST 333     /* a number of a column, looked up, selected and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
     size_t units_, unit_; /* foreseen, and done */
@@ -5447,6 +5447,10 @@ static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *option
 }
 
 #define NPKSDI_ALIGNMENT 64 /* a cache line: no vector of a panel lies across two */
+static void *npksdi_aligned(void *memory)
+{
+    return (char *)memory + (NPKSDI_ALIGNMENT - (uintptr_t)memory % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
+}
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options, size_t *bytes)
 {
@@ -5507,8 +5511,7 @@ static void npksdi_tester_begin(npksd_tester *t)
 static npksd_tester *npksdi_tester_place(void *memory, size_t n, size_t m, npksd_sample_fn sample_fn,
                                          void *user_data, const npksd_options *checked)
 {
-    size_t slack = (NPKSDI_ALIGNMENT - (uintptr_t)memory % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
-    npksd_tester *t = (npksd_tester *)(void *)((char *)memory + slack);
+    npksd_tester *t = (npksd_tester *)npksdi_aligned(memory);
     int none = sample_fn == NULL && checked->calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
     npksdi_source source = {none ? NPKSDI_NO_ROWS : NPKSDI_GENERATED_ROWS, 0, 0};
     npksdi_plan(t, n, m, checked, source);
@@ -6265,8 +6268,7 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     void *memory = npksdi_alloc(&o.allocator, bytes);
     if (memory == NULL)
         return NPKSD_ERROR_MEMORY;
-    char *base = (char *)memory +
-                 (NPKSDI_ALIGNMENT - (uintptr_t)memory % NPKSDI_ALIGNMENT) % NPKSDI_ALIGNMENT;
+    char *base = (char *)npksdi_aligned(memory);
     NPKSD_MEMSET(base, 0, sizer.bytes_);
     npksd_tester *t = (npksd_tester *)(void *)base;
     s.synthetic_order_ = (size_t *)(void *)(base + at_synthetic);
@@ -6483,12 +6485,11 @@ static npksdi_scratch *npksdi_worker_scratch(const npksd_tester *t, const npksd_
         return NULL;
     }
     if (worker->scratch != NULL) {
-        uintptr_t odd = (uintptr_t)worker->scratch % NPKSDI_ALIGNMENT;
         if (worker->scratch_bytes < npksd_tester_scratch_size(t)) {
             *status = NPKSD_ERROR_MEMORY;
             return NULL;
         }
-        w = (npksdi_scratch *)(void *)((char *)worker->scratch + (NPKSDI_ALIGNMENT - odd) % NPKSDI_ALIGNMENT);
+        w = (npksdi_scratch *)npksdi_aligned(worker->scratch);
         npksdi_scratch_begin(t, w);
     }
     return w;
@@ -6861,8 +6862,7 @@ NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *byt
     void *memory = npksdi_alloc(&o.allocator, whole);
     if (memory == NULL)
         return NPKSD_ERROR_MEMORY;
-    uintptr_t odd = (uintptr_t)memory % NPKSDI_ALIGNMENT;
-    npksd_tester *t = (npksd_tester *)(void *)((char *)memory + (NPKSDI_ALIGNMENT - odd) % NPKSDI_ALIGNMENT);
+    npksd_tester *t = (npksd_tester *)npksdi_aligned(memory);
     npksdi_plan(t, n, m, &o, source);
     NPKSD_MEMSET((char *)t + sizeof *t, 0, t->bytes_ - sizeof *t);
     npksdi_scratch_begin(t, npksdi_own_scratch(t));
