@@ -627,6 +627,15 @@ NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 NPKSDI_INLINE size_t npksdi_min_size(size_t a, size_t b) { return a < b ? a : b; }
 NPKSDI_INLINE size_t npksdi_max_size(size_t a, size_t b) { return a > b ? a : b; }
 NPKSDI_INLINE size_t npksdi_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
+static size_t npksdi_common_divisor(size_t a, size_t b)
+{
+    while (b > 0) {
+        size_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
 
 /* ======== >>maths: elementary functions that vectorise and survive -ffast-math ======== */
 
@@ -634,6 +643,17 @@ typedef union npksdi_pun {
     npksd_real value;
     npksdi_bits bits;
 } npksdi_pun;
+
+/* The number next to one that is not negative: above it, or below. */
+static npksd_real npksdi_neighbour(npksd_real value, int above)
+{
+    npksdi_pun pun;
+    pun.value = value;
+    pun.bits += above ? 1 : (npksdi_bits)-1;
+    if (above && !(pun.value > value)) /* next to 0, and the machine takes the smallest numbers for 0 */
+        pun.bits = (npksdi_bits)1 << NPKSDI_MANTISSA;
+    return pun.value;
+}
 
 /* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
@@ -1204,23 +1224,22 @@ static void npksdi_insertion_sort(npksd_real *v, size_t count)
     }
 }
 
-/* Hoare's partition around the median of three: equal values are split evenly. Returns the end of the
+/* What is less than the median of three comes first; if nothing is, what equals it; equal numbers are cut in
+   the middle. No branch depends on a comparison: half of them would be guessed wrong. Returns the end of the
    lower part, which is neither empty nor everything. */
 static size_t npksdi_partition(npksd_real *v, size_t count)
 {
     npksd_real x = v[0], y = v[count / 2], z = v[count - 1];
     npksd_real pivot = npksdi_max(npksdi_min(x, y), npksdi_min(npksdi_max(x, y), z));
-    for (size_t i = 0, j = count - 1;; i++, j--) {
-        while (v[i] < pivot)
-            i++;
-        while (v[j] > pivot)
-            j--;
-        if (i >= j)
-            return npksdi_min_size(j + 1, count - 1);
-        npksd_real kept = v[i];
-        v[i] = v[j];
-        v[j] = kept;
-    }
+    size_t lower = 0;
+    for (int equal = 0; equal < 2 && lower == 0; equal++)
+        for (size_t i = 0; i < count; i++) {
+            npksd_real value = v[i];
+            v[i] = v[lower];
+            v[lower] = value;
+            lower += (size_t)((value < pivot) | ((value <= pivot) & equal));
+        }
+    return lower < count ? lower : count / 2;
 }
 
 /* Quick sort; short parts by insertion, and by the heap whatever is left when the splits have cost more
@@ -1316,20 +1335,21 @@ enum { NPKSDI_STAGE_KEEP, NPKSDI_STAGE_SCALE, NPKSDI_STAGE_SUMMARY, NPKSDI_STAGE
        NPKSDI_STAGE_DONE };
 
 #define NPKSDI_UNIT_COST 1200000 /* some 0.1 ms at -O2, half of that with wide vectors */
-#define NPKSDI_SORT_COST 333     /* a number of a column, looked up, selected and summed */
+#define NPKSDI_SORT_COST 210     /* a number of a column, looked up, selected and summed */
 typedef struct npksdi_job {
     uint64_t cost_, cost_done_;
     size_t units_, unit_; /* foreseen, and done */
 } npksdi_job;
 
-/* A median in the making. The lower middle squared distance, of rank target_, is in [low_, high_]. */
+/* A median in the making. The lower middle squared distance, of rank target_, is for certain in
+   [floor_, ceiling_], and most likely in [low_, high_]. */
 enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_MEAN, NPKSDI_PASS_SELECT,
        NPKSDI_PASS_DONE };
 typedef struct npksdi_median {
-    int pass_;
+    int pass_, missed_;
     size_t p_, q_;
-    npksd_real low_, high_, least_, most_, value_, above_, mean_, partial_;
-    uint64_t pairs_, target_, below_, inside_, stride_, expected_;
+    npksd_real floor_, ceiling_, low_, high_, value_, above_, mean_, partial_;
+    uint64_t pairs_, target_, below_, inside_, expected_, stride_, skip_;
     size_t taken_;
     /* values of certain ranks in the buffer, found split by split, and what they are for */
     int after_;
@@ -2456,7 +2476,7 @@ static int npksdi_wanted(const npksd_tester *t, int select, size_t first, size_t
 }
 
 /* Cost of a row of a factor, or of a solution. */
-static uint64_t npksdi_row_cost(uint64_t p) { return 6 * p * p + 230 * p; }
+static uint64_t npksdi_row_cost(uint64_t p) { return 7 * p * p + 270 * p; }
 
 /* One item of the solve: a row of the factor of one matrix, or one coordinate that uses it.
    Cursor: family, matrix (coordinate, or 0 if shared), ridge, step. */
@@ -3697,78 +3717,107 @@ static void npksdi_median_begin(npksdi_median *state, const npksdi_measure *s)
     NPKSD_MEMSET(state, 0, sizeof *state);
     state->pairs_ = (uint64_t)s->count_ * (s->count_ - 1) / 2;
     state->target_ = state->pairs_ > 0 ? (state->pairs_ - 1) / 2 : 0;
-    state->high_ = state->least_ = state->above_ = NPKSDI_HUGE;
+    state->high_ = state->ceiling_ = state->above_ = NPKSDI_HUGE;
     state->stride_ = 1;
     state->pass_ = state->pairs_ == 0 ? NPKSDI_PASS_DONE
                    : state->pairs_ + NPKSDI_MEDIAN_TILE <= s->capacity_ ? NPKSDI_PASS_NARROW /* all at once */
                                                                        : NPKSDI_PASS_SAMPLE;
 }
 
-/* A first bracket from a sample that uses all rows alike, which makes it more exact than its size tells:
-   the rows of panel p with the rows in the same lanes of eight panels further on. */
-enum { NPKSDI_SAMPLE_PANELS = NPKSDI_MEDIAN_ROWS / 2 - 1, NPKSDI_SAMPLE_SHIFTS = 8 };
+/* A first bracket from a sample that uses all rows alike, which makes it more exact than its size tells: the
+   panels stand in a ring, far from their neighbours in the data, which may be in some order; the rows of
+   each with the rows in the same lanes of the next eight. Nine panels are in memory at a time. */
+enum { NPKSDI_SAMPLE_PANELS = NPKSDI_MEDIAN_ROWS / 2 - 1, NPKSDI_SAMPLE_SHIFTS = NPKSDI_MEDIAN_PANELS - 1 };
+
+static size_t npksdi_ring_place(size_t place, size_t ring, size_t panels)
+{
+    size_t step = ring / (2 * NPKSDI_SAMPLE_SHIFTS) + 1;
+    while (npksdi_common_divisor(step, ring) > 1) /* or some panels would have no place */
+        step++;
+    return npksdi_row_of_set(panels, ring, place * step % ring);
+}
 
 static void npksdi_median_sample(npksdi_median *state, const npksdi_measure *s, size_t item)
 {
     size_t panels = npksdi_ceil_div(s->count_, NPKSDI_T), size = s->m_ * NPKSDI_T;
-    size_t used = npksdi_min_size(panels, NPKSDI_SAMPLE_PANELS), p = npksdi_row_of_set(panels, used, item);
-    npksd_real *ours = s->panels_, *theirs = s->panels_ + size, sums[NPKSDI_T];
-    npksdi_measure_panel(s, p, ours);
-    for (size_t k = 0; k < NPKSDI_SAMPLE_SHIFTS; k++) {
-        size_t q = (p + 1 + k * (panels / 2) / NPKSDI_SAMPLE_SHIFTS) % panels;
-        npksdi_measure_panel(s, q, theirs);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            sums[l] = 0;
+    size_t ring = npksdi_min_size(panels, NPKSDI_SAMPLE_PANELS), p = npksdi_ring_place(item, ring, panels);
+    const npksd_real *ours = s->panels_ + item % NPKSDI_MEDIAN_PANELS * size;
+    for (size_t next = item == 0 ? 0 : item + NPKSDI_SAMPLE_SHIFTS; next <= item + NPKSDI_SAMPLE_SHIFTS; next++)
+        npksdi_measure_panel(s, npksdi_ring_place(next, ring, panels),
+                             s->panels_ + next % NPKSDI_MEDIAN_PANELS * size);
+    for (size_t next = item + 1; next <= item + NPKSDI_SAMPLE_SHIFTS; next++) {
+        size_t last = npksdi_max_size(p, npksdi_ring_place(next, ring, panels));
+        const npksd_real *theirs = s->panels_ + next % NPKSDI_MEDIAN_PANELS * size;
+        npksd_real sums[NPKSDI_T] = {0};
         for (size_t j = 0; j < size; j += NPKSDI_T)
             for (size_t l = 0; l < NPKSDI_T; l++)
                 sums[l] += (ours[j + l] - theirs[j + l]) * (ours[j + l] - theirs[j + l]);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            if (npksdi_max_size(p, q) * NPKSDI_T + l < s->count_)
-                s->buffer_[state->taken_++] = sums[l];
+        for (size_t l = 0; l < NPKSDI_T && last * NPKSDI_T + l < s->count_; l++)
+            s->buffer_[state->taken_++] = sums[l];
     }
 }
 
-/* Look at some distances; those of pairs that are not there are beyond NPKSDI_HUGE. */
+/* How many of four rows of distances are less than `low`, or not above `high`, lane by lane. */
+static void npksdi_median_count(const npksd_real *NPKSDI_RESTRICT v, npksd_real low, npksd_real high,
+                                npksd_real *NPKSDI_RESTRICT under, npksd_real *NPKSDI_RESTRICT within)
+{
+    const size_t T = NPKSDI_T;
+    const npksd_real one = 1;
+    for (size_t l = 0; l < T; l++) {
+        npksd_real a = v[l], b = v[T + l], c = v[2 * T + l], d = v[3 * T + l];
+        under[l] = (a < low ? one : 0) + (b < low ? one : 0) + (c < low ? one : 0) + (d < low ? one : 0);
+        within[l] = (a <= high ? one : 0) + (b <= high ? one : 0) + (c <= high ? one : 0) + (d <= high ? one : 0);
+    }
+}
+
+/* Those in the bracket go to the buffer while there is room: all, or of every stride_-th pair. */
 static void npksdi_median_look(npksdi_median *state, const npksdi_measure *s, const npksd_real *values)
 {
-    npksd_real low = state->low_, high = state->high_, *NPKSDI_RESTRICT buffer = s->buffer_;
-    size_t below = 0, taken = state->taken_;
-    if (state->pass_ == NPKSDI_PASS_NARROW && state->stride_ == 1 &&
-        taken + NPKSDI_MEDIAN_TILE <= s->capacity_) { /* the usual case has no branch */
-        for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++)
-            below += values[k] < low;
-        for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++) {
-            buffer[taken] = values[k];
-            taken += (size_t)((values[k] >= low) & (values[k] <= high));
-        }
-        state->below_ += below;
-        state->inside_ += taken - state->taken_;
-        state->taken_ = taken;
+    npksd_real low = state->low_, high = state->high_, under[NPKSDI_T], within[NPKSDI_T];
+    npksd_real *NPKSDI_RESTRICT buffer = s->buffer_;
+    size_t taken = state->taken_;
+    npksdi_median_count(values, low, high, under, within);
+    npksd_real below = npksdi_lane_sum(under);
+    state->below_ += (uint64_t)below;
+    state->inside_ += (uint64_t)(npksdi_lane_sum(within) - below);
+    if (taken + NPKSDI_MEDIAN_TILE > s->capacity_)
         return;
-    }
-    for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++) {
-        npksd_real v = values[k];
-        if (!(v <= NPKSDI_HUGE))
-            continue;
-        if (state->pass_ == NPKSDI_PASS_MEAN) {
-            state->partial_ += NPKSD_SQRT(v) / (npksd_real)state->pairs_;
-        } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
-            state->below_ += v <= state->value_;
-            if (v > state->value_)
-                state->above_ = npksdi_min(state->above_, v);
-        } else if (v < low) {
-            state->below_++;
-        } else if (v <= high) {
-            state->least_ = npksdi_min(state->least_, v);
-            state->most_ = npksdi_max(state->most_, v);
-            if (state->inside_++ % state->stride_ == 0 && state->taken_ < s->capacity_)
-                s->buffer_[state->taken_++] = v;
+    if (state->stride_ == 1) {
+        for (size_t l = 0; l < NPKSDI_T; l++) /* most lanes have none */
+            for (size_t k = l; k < NPKSDI_MEDIAN_TILE && within[l] > under[l]; k += NPKSDI_T) {
+                buffer[taken] = values[k];
+                taken += (size_t)((values[k] >= low) & (values[k] <= high));
+            }
+    } else {
+        for (; state->skip_ < NPKSDI_MEDIAN_TILE; state->skip_ += state->stride_) {
+            buffer[taken] = values[state->skip_];
+            taken += (size_t)((buffer[taken] >= low) & (buffer[taken] <= high));
         }
+        state->skip_ -= NPKSDI_MEDIAN_TILE;
     }
+    state->taken_ = taken;
+}
+
+/* For the second middle value: how many are not above value_, and the least one that is. */
+static void npksdi_median_look_above(npksdi_median *state, const npksd_real *values)
+{
+    npksd_real under[NPKSDI_T], within[NPKSDI_T];
+    npksdi_median_count(values, 0, state->value_, under, within);
+    state->below_ += (uint64_t)npksdi_lane_sum(within);
+    for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++)
+        state->above_ = npksdi_min(state->above_, values[k] > state->value_ ? values[k] : NPKSDI_HUGE);
+}
+
+/* The mean of all distances, where more than half of them are 0. */
+static void npksdi_median_look_mean(npksdi_median *state, const npksd_real *values)
+{
+    for (size_t k = 0; k < NPKSDI_MEDIAN_TILE; k++)
+        if (values[k] <= NPKSDI_HUGE)
+            state->partial_ += NPKSD_SQRT(values[k]) / (npksd_real)state->pairs_;
 }
 
 /* The later passes: look at the pairs of panel q with a few panels from p on, so that each is scaled
-   once for several. */
+   once for several. Distances of pairs that are not there are beyond NPKSDI_HUGE. */
 static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, size_t p, size_t q)
 {
     size_t panel = s->m_ * NPKSDI_T, all = npksdi_ceil_div(s->count_, NPKSDI_T);
@@ -3784,7 +3833,12 @@ static void npksdi_median_tile(npksdi_median *state, const npksdi_measure *s, si
                 if ((k == q && i % NPKSDI_T >= l + i / NPKSDI_T) ||
                     k * NPKSDI_T + l + i / NPKSDI_T >= s->count_)
                     out[i] = 2 * NPKSDI_HUGE;
-            npksdi_median_look(state, s, out);
+            if (state->pass_ == NPKSDI_PASS_NARROW)
+                npksdi_median_look(state, s, out);
+            else if (state->pass_ == NPKSDI_PASS_ABOVE)
+                npksdi_median_look_above(state, out);
+            else
+                npksdi_median_look_mean(state, out);
         }
     state->mean_ += state->partial_; /* a sum of sums: float would lose digits otherwise */
     state->partial_ = 0;
@@ -3809,29 +3863,44 @@ static void npksdi_median_select(npksdi_median *state, int after, uint64_t rank,
 }
 
 /* A new bracket around the wanted place in the sample: 2 standard errors of independent pairs, which are 3 of
-   a balanced sample, and more if only some rows were used. */
+   a balanced sample, and more if only some rows were used. Or somewhat less, if all inside then fits the
+   buffer: to miss now and then costs less than always looking twice. */
 static void npksdi_median_narrow(npksdi_median *state, const npksdi_measure *s, size_t place,
                                  uint64_t inside)
 {
     size_t taken = state->taken_;
     npksd_real errors = s->count_ <= NPKSDI_SAMPLE_PANELS * NPKSDI_T ? 1 : 4;
     size_t margin = (size_t)(errors * NPKSD_SQRT((npksd_real)taken)) + 2;
-    state->expected_ = inside / taken * (2 * margin + 1) * 9 / 8 + NPKSDI_MEDIAN_TILE;
+    uint64_t each = inside / taken + 1; /* so many values for one of the sample */
+    size_t fitting = (size_t)((s->capacity_ - NPKSDI_MEDIAN_TILE) / each * 4 / 9);
+    if (fitting < margin && fitting >= margin / 2)
+        margin = fitting;
+    state->expected_ = each * (2 * margin) * 9 / 8;
     npksdi_median_select(state, NPKSDI_PASS_NARROW, place > margin ? place - margin : 0,
                          npksdi_min_size(place + margin, taken - 1));
 }
 
-/* The next pass starts with nothing seen. */
+/* The next pass starts with nothing seen. An odd stride: all lanes have their turn. */
 static void npksdi_median_rewind(npksdi_median *state)
 {
-    state->below_ = state->inside_ = 0;
-    state->least_ = NPKSDI_HUGE;
-    state->most_ = 0;
+    state->below_ = state->inside_ = state->skip_ = 0;
+    state->stride_ |= 1;
     state->taken_ = 0;
     state->p_ = state->q_ = 0;
 }
 
-/* The ranks are found: they are the median, the value whose successor is wanted, or a new bracket. */
+/* Another pass over [low_, high_]; if all in [floor_, ceiling_] equals one number, over what is above it. */
+static void npksdi_median_again(npksdi_median *state)
+{
+    int one = !(state->floor_ < state->ceiling_);
+    state->pass_ = one ? NPKSDI_PASS_ABOVE : NPKSDI_PASS_NARROW;
+    state->value_ = one ? state->floor_ : 0;
+    npksdi_median_rewind(state);
+}
+
+/* The ranks are found: they are the median, the value whose successor is wanted, or a new bracket. An end
+   that so many values equal that the bracket does not get smaller is excluded; if that leaves nothing, the
+   median is one of the ends. */
 static void npksdi_median_selected(npksdi_median *state, const npksdi_measure *s)
 {
     npksd_real low = state->picked_[0], high = state->picked_[state->ranks_ - 1];
@@ -3841,17 +3910,18 @@ static void npksdi_median_selected(npksdi_median *state, const npksdi_measure *s
         state->value_ = low;
         state->pass_ = NPKSDI_PASS_ABOVE;
     } else {
-        low = state->rank_[0] > 0 ? low : state->low_;
-        high = state->rank_[1] + 1 < state->taken_ ? high : state->high_;
-        if (!(low > state->low_) && !(high < state->high_)) { /* many equal values: halve instead */
-            npksd_real middle = low + NPKSDI_C(0.5) * (high - low);
-            high = middle > low && middle < high ? middle : low;
-            state->expected_ = state->pairs_;
+        int cut_low = state->rank_[0] > 0, cut_high = state->rank_[1] + 1 < state->taken_;
+        low = cut_low ? low : state->low_;
+        high = cut_high ? high : state->high_;
+        if (!(low > state->low_) && !(high < state->high_)) {
+            low = cut_low ? npksdi_neighbour(low, 1) : low;
+            high = cut_high ? npksdi_neighbour(high, 0) : high;
         }
+        state->pass_ = low <= high ? NPKSDI_PASS_NARROW : NPKSDI_PASS_ABOVE;
+        state->value_ = state->low_;
         state->low_ = low;
         state->high_ = high;
         state->stride_ = state->expected_ / s->capacity_ + 1;
-        state->pass_ = NPKSDI_PASS_NARROW;
     }
     npksdi_median_rewind(state);
 }
@@ -3877,57 +3947,68 @@ static void npksdi_median_split(npksdi_median *state, const npksdi_measure *s)
         npksdi_median_selected(state, s);
 }
 
-/* The end of a pass: done, or what the next one looks for. */
+/* The median is not in the bracket. The first time it is looked for beside it, as far off as if distances
+   there were as dense as inside, and somewhat further; then in all that is left. */
+static void npksdi_median_missed(npksdi_median *state, const npksdi_measure *s)
+{
+    uint64_t end = state->below_ + state->inside_;
+    int lower = state->target_ < state->below_;
+    uint64_t gap = (lower ? state->below_ - state->target_ : state->target_ - end) * 5 / 4 + NPKSDI_MEDIAN_TILE;
+    npksd_real reach = NPKSDI_HUGE;
+    int beside = !state->missed_ && state->low_ < state->high_ && state->high_ < NPKSDI_HUGE &&
+                 gap < state->inside_ && gap < s->capacity_;
+    if (beside)
+        reach = (state->high_ - state->low_) * ((npksd_real)gap / (npksd_real)state->inside_);
+    state->stride_ = beside ? 1 : (lower ? state->below_ : state->pairs_ - end) / s->capacity_ + 1;
+    state->missed_ = 1;
+    if (lower)
+        state->ceiling_ = npksdi_neighbour(state->low_, 0);
+    else
+        state->floor_ = npksdi_neighbour(state->high_, 1);
+    npksd_real low = lower ? state->low_ - reach : state->floor_;
+    npksd_real high = lower ? state->ceiling_ : state->high_ + reach;
+    state->low_ = npksdi_max(state->floor_, low);
+    state->high_ = npksdi_min(state->ceiling_, high);
+    npksdi_median_again(state);
+}
+
+/* The end of a pass: done, or what the next one looks for. Every pass leaves a smaller [floor_, ceiling_] or
+   asks for a better sample of the same bracket, so that there is an end, whatever values are equal. */
 static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
 {
     uint64_t target = state->target_, upper = state->pairs_ / 2, below = state->below_;
-    uint64_t inside = state->inside_;
-    int complete = inside == state->taken_; /* all that is inside is in the buffer */
+    uint64_t inside = state->inside_, fair = (inside / s->capacity_ + 1) | 1;
     if (state->pass_ == NPKSDI_PASS_MEAN) {
         state->result_ = state->mean_; /* 0: no two rows differ */
         state->pass_ = NPKSDI_PASS_DONE;
-        return;
-    }
-    if (state->pass_ == NPKSDI_PASS_ABOVE) {
-        npksdi_median_finish(state, state->value_, below > upper ? state->value_ : state->above_);
-        state->p_ = state->q_ = 0;
-        return;
-    }
-    if (state->pass_ == NPKSDI_PASS_SAMPLE) {
+    } else if (state->pass_ == NPKSDI_PASS_ABOVE) {
+        if (below > target)
+            npksdi_median_finish(state, state->value_, below > upper ? state->value_ : state->above_);
+        state->value_ = state->above_;
+        state->above_ = NPKSDI_HUGE;
+        npksdi_median_rewind(state);
+    } else if (state->pass_ == NPKSDI_PASS_SAMPLE) {
         npksdi_median_narrow(state, s, state->taken_ / 2, state->pairs_);
-        return;
-    }
-    for (size_t k = 0; k < state->taken_; k++) {
-        state->least_ = npksdi_min(state->least_, s->buffer_[k]);
-        state->most_ = npksdi_max(state->most_, s->buffer_[k]);
-    }
-    if (target >= below && target < below + inside) {
-        state->low_ = state->least_; /* ends that are values: equal values cannot hold us up */
-        state->high_ = state->most_;
-    }
-    if (target < below) {
-        state->high_ = state->low_;
-        state->low_ = 0;
-        state->stride_ = below / s->capacity_ + 1;
-    } else if (target >= below + inside) {
-        state->low_ = state->high_;
-        state->high_ = NPKSDI_HUGE;
-        state->stride_ = state->pairs_ / s->capacity_ + 1;
-    } else if (complete) { /* both middle values are here, or the second one is just above */
+    } else if (target < below || target >= below + inside) {
+        npksdi_median_missed(state, s);
+    } else if (inside == state->taken_) { /* both middle values are here, or the second one is just above */
         int both = upper < below + inside;
         npksdi_median_select(state, both ? NPKSDI_PASS_DONE : NPKSDI_PASS_ABOVE, target - below,
                              both ? upper - below : 0);
-        return;
-    } else if (!(state->low_ < state->high_)) {
-        state->value_ = state->low_;
-        state->pass_ = NPKSDI_PASS_ABOVE;
-    } else if (inside / state->stride_ >= s->capacity_) {
-        state->stride_ = inside / s->capacity_ + 1; /* more than expected, and the buffer is full */
     } else {
-        npksdi_median_narrow(state, s, (size_t)((target - below) / state->stride_), inside);
-        return;
+        npksd_real share = (npksd_real)(target - below) / (npksd_real)inside;
+        state->floor_ = state->low_;
+        state->ceiling_ = state->high_;
+        if (inside / state->stride_ / 2 >= state->taken_ && fair > state->stride_) {
+            state->stride_ = fair; /* far more than expected: the sample is of the first rows */
+            npksdi_median_again(state);
+        } else if (state->taken_ < NPKSDI_MEDIAN_ROWS && state->stride_ > 1) {
+            state->stride_ /= 2; /* too small a sample to cut anything off */
+            npksdi_median_again(state);
+        } else {
+            npksdi_median_narrow(state, s, (size_t)(share * (npksd_real)state->taken_), inside);
+        }
     }
-    npksdi_median_rewind(state);
 }
 
 /* One item: a panel of the sample, a tile or a split. Returns 0 when the median is known. */
@@ -4544,16 +4625,20 @@ static uint64_t npksdi_solve_cost(const npksd_tester *t, int select)
 
 static uint64_t npksdi_summary_cost(const npksd_tester *t)
 {
-    return NPKSDI_T * t->active_count_ * (60 + 36 * t->d_);
+    return NPKSDI_T * t->active_count_ * (40 + 28 * t->d_);
 }
-/* A panel of the sample, a split or a tile, of the median. */
+/* Of two panels; and a panel of the sample, a split or some tiles, of the median. */
+static uint64_t npksdi_distances_cost(const npksd_tester *t)
+{
+    return NPKSDI_T * NPKSDI_T * (t->m_ * 5 / 4 + 22);
+}
 static uint64_t npksdi_median_cost(const npksd_tester *t)
 {
     if (t->median_.pass_ == NPKSDI_PASS_SAMPLE)
-        return NPKSDI_T * (NPKSDI_SAMPLE_SHIFTS + 1) * (20 * t->m_ + 190);
+        return NPKSDI_T * (60 * t->m_ + 400);
     if (t->median_.pass_ == NPKSDI_PASS_SELECT)
-        return 130 * (uint64_t)t->median_.left_;
-    return NPKSDI_T * NPKSDI_T * (NPKSDI_MEDIAN_PANELS - 1) * (t->m_ + 60) * (t->median_.stride_ > 1 ? 2 : 1);
+        return 40 * (uint64_t)t->median_.left_;
+    return (NPKSDI_MEDIAN_PANELS - 1) * npksdi_distances_cost(t);
 }
 
 /* Cost of a stage that is one job; 0 = the stage is empty. */
@@ -4568,7 +4653,7 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
         return t->options_.bandwidth > 0 ? 0 /* one or two passes; ties need up to four */
-                                         : 1 + 4 * blocks * (blocks + 1) / 2 * NPKSDI_T * NPKSDI_T * (m + 60);
+                                         : 1 + 4 * blocks * (blocks + 1) / 2 * npksdi_distances_cost(t);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0
                : 1 + npksdi_blocks(0, kept_to, t->keep_sets_ == t->fit_sets_) * npksdi_block_cost(t);
@@ -4687,20 +4772,27 @@ static void npksdi_summary_block(npksd_tester *t, size_t pass, size_t block)
     for (size_t slot = 0; slot < t->active_count_; slot++) {
         size_t i = npksdi_ints(t, t->at_.active_)[slot];
         npksdi_summary(t, w, z, rows, count, i, tt);
-        for (size_t k = 0; k < d; k++)
-            for (size_t l = 0; l < count; l++) {
-                npksd_real *s = NPKSDI_MODEL(t, summary_stats) + i * d + k, v = tt[k * NPKSDI_T + l];
-                if (pass == 0) {
-                    int first = block == 0 && l == 0;
-                    s[0] = first ? v : npksdi_min(s[0], v);
-                    s[all] = first ? v : npksdi_max(s[all], v);
-                } else if (s[all] > s[0]) {
-                    npksd_real range = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
-                    npksd_real share = (v * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5)) / npksdi_max(range, NPKSDI_TINY);
-                    s[2 * all] += share;
-                    s[3 * all] += share * share;
+        for (size_t k = 0; k < d; k++) {
+            npksd_real *s = NPKSDI_MODEL(t, summary_stats) + i * d + k, *v = tt + k * NPKSDI_T;
+            npksd_real low = s[0], high = s[all], sum = s[2 * all], square = s[3 * all];
+            if (pass == 0) {
+                npksd_real least, most;
+                npksdi_extremes(v, count, &least, &most);
+                s[0] = block == 0 ? least : npksdi_min(low, least);
+                s[all] = block == 0 ? most : npksdi_max(high, most);
+            } else if (high > low) {
+                npksd_real half_low = low * NPKSDI_C(0.5);
+                npksd_real half = npksdi_max(high * NPKSDI_C(0.5) - half_low, NPKSDI_TINY);
+                for (size_t l = 0; l < NPKSDI_T; l++)
+                    v[l] = (v[l] * NPKSDI_C(0.5) - half_low) / half;
+                for (size_t l = 0; l < count; l++) {
+                    sum += v[l];
+                    square += v[l] * v[l];
                 }
+                s[2 * all] = sum;
+                s[3 * all] = square;
             }
+        }
     }
 }
 
