@@ -1342,14 +1342,15 @@ typedef struct npksdi_job {
 } npksdi_job;
 
 /* A median in the making. The lower middle squared distance, of rank target_, is for certain in
-   [floor_, ceiling_], and most likely in [low_, high_]. */
+   [floor_, ceiling_], which has the ranks from floor_rank_ to before ceiling_rank_, and most likely in
+   [low_, high_]. */
 enum { NPKSDI_PASS_SAMPLE, NPKSDI_PASS_NARROW, NPKSDI_PASS_ABOVE, NPKSDI_PASS_MEAN, NPKSDI_PASS_SELECT,
        NPKSDI_PASS_DONE };
 typedef struct npksdi_median {
     int pass_, missed_;
     size_t p_, q_;
     npksd_real floor_, ceiling_, low_, high_, value_, above_, mean_, partial_;
-    uint64_t pairs_, target_, below_, inside_, expected_, stride_, skip_;
+    uint64_t pairs_, target_, floor_rank_, ceiling_rank_, below_, inside_, expected_, stride_, skip_;
     size_t taken_;
     /* values of certain ranks in the buffer, found split by split, and what they are for */
     int after_;
@@ -3715,7 +3716,7 @@ static void npksdi_measure_tile(const npksd_real *NPKSDI_RESTRICT a, const npksd
 static void npksdi_median_begin(npksdi_median *state, const npksdi_measure *s)
 {
     NPKSD_MEMSET(state, 0, sizeof *state);
-    state->pairs_ = (uint64_t)s->count_ * (s->count_ - 1) / 2;
+    state->pairs_ = state->ceiling_rank_ = (uint64_t)s->count_ * (s->count_ - 1) / 2;
     state->target_ = state->pairs_ > 0 ? (state->pairs_ - 1) / 2 : 0;
     state->high_ = state->ceiling_ = state->above_ = NPKSDI_HUGE;
     state->stride_ = 1;
@@ -3955,16 +3956,18 @@ static void npksdi_median_missed(npksdi_median *state, const npksdi_measure *s)
     int lower = state->target_ < state->below_;
     uint64_t gap = (lower ? state->below_ - state->target_ : state->target_ - end) * 5 / 4 + NPKSDI_MEDIAN_TILE;
     npksd_real reach = NPKSDI_HUGE;
-    int beside = !state->missed_ && state->low_ < state->high_ && state->high_ < NPKSDI_HUGE &&
-                 gap < state->inside_ && gap < s->capacity_;
+    int beside = !state->missed_ && state->low_ < state->high_ && gap < state->inside_;
     if (beside)
         reach = (state->high_ - state->low_) * ((npksd_real)gap / (npksd_real)state->inside_);
-    state->stride_ = beside ? 1 : (lower ? state->below_ : state->pairs_ - end) / s->capacity_ + 1;
     state->missed_ = 1;
-    if (lower)
+    if (lower) {
         state->ceiling_ = npksdi_neighbour(state->low_, 0);
-    else
+        state->ceiling_rank_ = state->below_;
+    } else {
         state->floor_ = npksdi_neighbour(state->high_, 1);
+        state->floor_rank_ = end;
+    }
+    state->stride_ = beside ? 1 : (state->ceiling_rank_ - state->floor_rank_) / s->capacity_ + 1;
     npksd_real low = lower ? state->low_ - reach : state->floor_;
     npksd_real high = lower ? state->ceiling_ : state->high_ + reach;
     state->low_ = npksdi_max(state->floor_, low);
@@ -3998,8 +4001,10 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
     } else {
         npksd_real share = (npksd_real)(target - below) / (npksd_real)inside;
         state->floor_ = state->low_;
+        state->floor_rank_ = below;
         state->ceiling_ = state->high_;
-        if (inside / state->stride_ / 2 >= state->taken_ && fair > state->stride_) {
+        state->ceiling_rank_ = below + inside;
+        if (fair > 2 * state->stride_) {
             state->stride_ = fair; /* far more than expected: the sample is of the first rows */
             npksdi_median_again(state);
         } else if (state->taken_ < NPKSDI_MEDIAN_ROWS && state->stride_ > 1) {

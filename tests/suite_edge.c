@@ -389,14 +389,66 @@ TEST too_wide_for_memory(void)
 
 enum { HARD_COUNT = 60000, HARD_N = 400 };
 
-/* 0 3 2 5 4 7 ... 1: of each part that is left the first and the last are the two least, so that the
-   median of three splits off two numbers, and what is left looks the same. */
-static void hard_order(npksd_real *values, size_t count)
+/* An order that is built while it is split: a number becomes less than all that are not chosen yet when it is one
+   of the three that a pivot is chosen from, so that a split takes off one number, or two. The splits are those
+   of npksd.h: what is less than the median of first, middle and last comes first. */
+typedef struct hard_state {
+    size_t *places;      /* in the order that the splits have made */
+    npksd_real *values;  /* by place; `open` until chosen */
+    npksd_real chosen, open;
+} hard_state;
+
+static npksd_real hard_value(hard_state *state, size_t place)
 {
-    for (size_t k = 0; k < count; k += 2) {
-        values[k] = (npksd_real)k;
-        values[k + 1] = (npksd_real)(k + 2 < count ? k + 3 : 1);
+    if (state->values[place] >= state->open)
+        state->values[place] = state->chosen++;
+    return state->values[place];
+}
+
+static size_t hard_split(hard_state *state, size_t *part, size_t count)
+{
+    npksd_real first = hard_value(state, part[0]), last = hard_value(state, part[count - 1]);
+    npksd_real middle = state->values[part[count / 2]], least = first < last ? first : last;
+    npksd_real most = first < last ? last : first, pivot = middle < least ? least : middle > most ? most : middle;
+    size_t lower = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t place = part[i];
+        part[i] = part[lower];
+        part[lower] = place;
+        lower += state->values[place] < pivot;
     }
+    return lower;
+}
+
+static void hard_select(hard_state *state, size_t count, size_t rank)
+{
+    size_t *part = state->places;
+    for (int splits = 0; count > 16 && splits < 64; splits++) {
+        size_t lower = hard_split(state, part, count);
+        int above = rank >= lower;
+        part += above ? lower : 0;
+        rank -= above ? lower : 0;
+        count = above ? count - lower : lower;
+    }
+}
+
+/* Hard to select `rank` from, and then the last number: which takes the splits that a sort would take. */
+static void hard_order(npksd_real *values, size_t count, size_t rank)
+{
+    hard_state state;
+    state.places = (size_t *)malloc(count * sizeof *state.places);
+    state.values = values;
+    state.chosen = 0;
+    state.open = (npksd_real)count;
+    for (size_t i = 0; i < count; i++) {
+        state.places[i] = i;
+        values[i] = state.open;
+    }
+    hard_select(&state, count, rank);
+    hard_select(&state, count, count - 1 - rank);
+    for (size_t i = 0; i < count; i++)
+        hard_value(&state, i);
+    free(state.places);
 }
 
 /* Blobs and merged values choose the order of null values. It must not choose the time: what would be bad is done
@@ -412,7 +464,7 @@ TEST hard_order_of_null_values(void)
     ASSERT(values);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, edge_sample, &kind, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-    hard_order(values, HARD_COUNT);
+    hard_order(values, HARD_COUNT, 0);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &hard, NULL));
     for (size_t k = 0; k < HARD_COUNT; k++)
@@ -430,7 +482,7 @@ static int ordered_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *r
 {
     npksd_uniform(rng);
     if (*(const int *)hard)
-        hard_order(rows, count * m);
+        hard_order(rows, count * m, count * m / 100);
     else
         for (size_t i = 0; i < count * m; i++)
             rows[i] = (npksd_real)i;

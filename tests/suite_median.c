@@ -2,16 +2,18 @@
 #include "support.h"
 #include "ref.h"
 
-enum { ROWS = 1000, COLUMNS = 3 };
+enum { ROWS = 1500, COLUMNS = 3 };
 
 typedef enum row_kind {
     CONTINUOUS, BITS, THREE_LEVELS, DICE, SORTED, POWERS, CLUSTERS, ONE_DIFFERS, TWO_VALUES_BLOCKED,
-    PERIODIC, HALVES, GRID, COINS, COIN_AND_NOISE, TINY_STEPS, KIND_COUNT
+    PERIODIC, HALVES, GRID, COINS, COIN_AND_NOISE, TINY_STEPS, DECIMALS,
+    KIND_COUNT
 } row_kind;
 
 static const char *const kind_names[KIND_COUNT] = {
     "continuous", "bits", "three_levels", "dice", "sorted", "powers", "clusters", "one_differs",
-    "two_values_blocked", "periodic", "halves", "grid", "coins", "coin_and_noise", "tiny_steps"
+    "two_values_blocked", "periodic", "halves", "grid", "coins", "coin_and_noise", "tiny_steps",
+    "decimals"
 };
 
 /* k^2 rows in two clusters of (k^2 + k) / 2 and (k^2 - k) / 2: as many pairs within as between, so that
@@ -47,6 +49,7 @@ static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, u
         case COINS: rows[i] = u < (npksd_real)0.5 ? (npksd_real)0.1 : (npksd_real)1.3; break;
         case COIN_AND_NOISE: rows[i] = u < (npksd_real)0.7 ? 0 : npksd_normal(&rng); break;
         case TINY_STEPS: rows[i] = u < (npksd_real)0.4 ? 0 : (npksd_real)(int)(3 * u) * (npksd_real)1e-30; break;
+        case DECIMALS: rows[i] = (npksd_real)0.3 + (npksd_real)0.1 * (npksd_real)(int)(4 * u); break;
         case KIND_COUNT: break;
         }
     }
@@ -76,11 +79,25 @@ TEST median_of(const row_kind *kind)
 /* More pairs than the buffer holds, in many draws: where a bracket ends among equal values is luck. */
 TEST median_of_many(const row_kind *kind)
 {
-    static const size_t counts[] = { 129, 200, 300 };
+    static const size_t counts[] = { 129, 200, 288 };
     for (uint64_t stream = 0; stream < (test_quick ? 2 : 12); stream++)
         for (size_t c = 0; c < 3; c++)
             for (size_t m = 1; m <= COLUMNS; m++)
                 ASSERT(median_is_right(*kind, counts[c], m, 7000 + stream));
+    PASS();
+}
+
+/* Draws, found among thousands, in which a bracket ends at a value of many pairs: the median is the first or the
+   last of it, one of its two ends, or one of two numbers with none between them. */
+TEST median_at_the_end_of_a_bracket(void)
+{
+    static const struct { row_kind kind; size_t count, m; uint64_t stream; } draws[] = {
+        { BITS, 200, 1, 7038 },     { BITS, 200, 1, 7028 },         { BITS, 288, 3, 7042 },
+        { BITS, 200, 3, 7017 },     { COINS, 200, 1, 7038 },        { CLUSTERS, 200, 1, 7010 },
+        { DECIMALS, 200, 2, 7066 }, { THREE_LEVELS, 200, 1, 7026 }, { DECIMALS, 1000, 3, 7002 },
+    };
+    for (size_t i = 0; i < sizeof draws / sizeof draws[0]; i++)
+        ASSERT(median_is_right(draws[i].kind, draws[i].count, draws[i].m, draws[i].stream));
     PASS();
 }
 
@@ -119,5 +136,6 @@ SUITE(suite_median)
         greatest_set_test_suffix(kind_names[k]);
         RUN_TEST1(median_of_many, &kind);
     }
+    RUN_TEST(median_at_the_end_of_a_bracket);
     RUN_TEST(dice_with_default_fit);
 }
