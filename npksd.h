@@ -2727,9 +2727,14 @@ static void npksdi_kernel_tile(const npksd_tester *t, const npksdi_kernels *kern
         return;
     }
     if (kernels->squarings_[c] >= 0) {
-        for (int k = 0; k < kernels->squarings_[c]; k++)
-            for (size_t i = 0; i < NPKSDI_TILE; i++)
-                k0[i] *= k0[i];
+        int left = kernels->squarings_[c];
+        for (; left >= 2; left -= 2)
+            for (size_t i = 0; i < NPKSDI_TILE; i++) {
+                npksd_real square = k0[i] * k0[i];
+                k0[i] = square * square;
+            }
+        for (size_t i = 0; i < NPKSDI_TILE && left > 0; i++)
+            k0[i] *= k0[i];
         return;
     }
     npksd_real rate = NPKSDI_C(-0.5) * inverse;
@@ -2988,13 +2993,34 @@ static void npksdi_sub_product(const npksd_tester *t, const npksd_real *x, size_
     npksdi_panel_product(tile, rows, x, NPKSDI_MODEL(t, sub) + q * NPKSDI_T * t->m_, t->m_);
 }
 
-/* The base kernel of one group of those rows. */
-static npksd_real *npksdi_sub_kernel(const npksd_tester *t, const npksd_real *G, const npksd_real *norm, size_t q,
-                                     npksd_real *tile)
+/* The base kernel of one group of those rows. Gauss: from product to exponent in one loop, for r itself is not
+   needed here. */
+static npksd_real *npksdi_sub_kernel(const npksd_tester *t, const npksd_real *NPKSDI_RESTRICT G, const npksd_real *norm,
+                                     size_t q, npksd_real *tile)
 {
-    npksdi_distance_tile(G, norm, NPKSDI_MODEL(t, sub_norm) + q * NPKSDI_T, tile);
-    npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
-    return tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    const size_t T = NPKSDI_T;
+    const npksd_real *NPKSDI_RESTRICT sub = NPKSDI_MODEL(t, sub_norm) + q * T;
+    npksd_real *NPKSDI_RESTRICT k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
+    npksd_real rate = NPKSDI_C(-0.5) * t->base_kernel_.inverse_[0], least = NPKSDI_EXP_LOW;
+    if (t->options_.kernel == NPKSD_KERNEL_IMQ) {
+        npksdi_distance_tile(G, norm, sub, tile);
+        npksdi_kernel_tile(t, &t->base_kernel_, 0, NULL, tile);
+        return k0;
+    }
+    for (size_t a = 0; a < NPKSDI_G; a += 4) {
+        npksd_real a0 = norm[a], a1 = norm[a + 1], a2 = norm[a + 2], a3 = norm[a + 3];
+        const npksd_real *NPKSDI_RESTRICT g = G + a * T;
+        npksd_real *NPKSDI_RESTRICT k = k0 + a * T;
+        for (size_t l = 0; l < T; l++) {
+            k[l] = npksdi_max(least, rate * npksdi_max(0, (a0 + sub[l]) - 2 * g[l]));
+            k[T + l] = npksdi_max(least, rate * npksdi_max(0, (a1 + sub[l]) - 2 * g[T + l]));
+            k[2 * T + l] = npksdi_max(least, rate * npksdi_max(0, (a2 + sub[l]) - 2 * g[2 * T + l]));
+            k[3 * T + l] = npksdi_max(least, rate * npksdi_max(0, (a3 + sub[l]) - 2 * g[3 * T + l]));
+        }
+    }
+    for (size_t i = 0; i < NPKSDI_TILE; i++)
+        k0[i] = NPKSDI_EXP_INSIDE(k0[i]);
+    return k0;
 }
 
 /* Item of an evaluation: the kernel between the rows of a panel and a panel of the MMD sub-sample. */
