@@ -4006,7 +4006,7 @@ static void npksdi_median_missed(npksdi_median *state, const npksdi_measure *s)
 static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
 {
     uint64_t target = state->target_, upper = state->pairs_ / 2, below = state->below_;
-    uint64_t inside = state->inside_, fair = (inside / s->capacity_ + 1) | 1;
+    uint64_t inside = state->inside_, fulls = inside / s->capacity_;
     if (state->pass_ == NPKSDI_PASS_MEAN) {
         state->result_ = state->mean_; /* 0: no two rows differ */
         state->pass_ = NPKSDI_PASS_DONE;
@@ -4030,8 +4030,8 @@ static void npksdi_median_turn(npksdi_median *state, const npksdi_measure *s)
         state->floor_rank_ = below;
         state->ceiling_ = state->high_;
         state->ceiling_rank_ = below + inside;
-        if (fair > 2 * state->stride_) {
-            state->stride_ = fair; /* far more than expected: the sample is of the first rows */
+        if (fulls >= 2 * state->stride_) {
+            state->stride_ = fulls + 1; /* far more than expected: the sample is of the first rows */
             npksdi_median_again(state);
         } else if (state->taken_ < NPKSDI_MEDIAN_ROWS && state->stride_ > 1) {
             state->stride_ /= 2; /* too small a sample to cut anything off */
