@@ -638,7 +638,7 @@ static void memory(void)
 /* ======== two threads ======== */
 
 /* Replicates are shared out a few at a time, as a program would: a core that is held up does fewer of them. */
-enum { THREAD_SHARE = 9 };
+enum { THREAD_SHARE = 3 };
 
 typedef struct thread_work {
     const npksd_tester *tester; /* NULL: normals instead, which share nothing, to see what the machine gives */
@@ -712,11 +712,11 @@ static double time_threads(const npksd_tester *tester, size_t threads, size_t b,
 
 static void threads(void)
 {
-    size_t b = quick ? 19 : 999, rounds = quick ? 1 : 25;
+    size_t b = quick ? 19 : 999, rounds = quick ? 1 : ROUNDS_MAX;
     const speed_variant *v = &speed_native;
     npksd_options o = all_options(NPKSD_ESTIMATOR_AUTO, b);
     npksd_real *out = (npksd_real *)bench_alloc(2 * b, sizeof *out);
-    double one[25], two[25], ratio[25], machine[25];
+    double one[ROUNDS_MAX], two[ROUNDS_MAX], ratio[ROUNDS_MAX], machine[ROUNDS_MAX];
     npksd_tester *tester;
     bench_must("create", v->create_fn(&tester, 100, 40, draw_normals, (void *)(uintptr_t)v, &o));
     bench_must("prepare", v->prepare_fn(tester));
