@@ -3919,9 +3919,8 @@ static void npksdi_median_rewind(npksdi_median *state)
 /* Another pass over [low_, high_]; if all in [floor_, ceiling_] equals one number, over what is above it. */
 static void npksdi_median_again(npksdi_median *state)
 {
-    int one = !(state->floor_ < state->ceiling_);
-    state->pass_ = one ? NPKSDI_PASS_ABOVE : NPKSDI_PASS_NARROW;
-    state->value_ = one ? state->floor_ : 0;
+    state->pass_ = state->floor_ < state->ceiling_ ? NPKSDI_PASS_NARROW : NPKSDI_PASS_ABOVE;
+    state->value_ = state->floor_;
     npksdi_median_rewind(state);
 }
 
@@ -4683,7 +4682,7 @@ static uint64_t npksdi_stage_cost(const npksd_tester *t, int stage)
     case NPKSDI_STAGE_SUMMARY:
         return 1 + (npksdi_has_summary_stats(t) ? 2 * blocks * npksdi_summary_cost(t) : 0);
     case NPKSDI_STAGE_MEDIAN:
-        return t->options_.bandwidth > 0 ? 0 /* one or two passes; ties need up to four */
+        return t->options_.bandwidth > 0 ? 0 /* one or two passes; of tied rows mostly four */
                                          : 1 + 4 * blocks * (blocks + 1) / 2 * npksdi_distances_cost(t);
     case NPKSDI_STAGE_SUM_KEPT:
         return t->family_count_ == 0 ? 0

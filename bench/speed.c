@@ -736,11 +736,10 @@ static void threads(void)
     double typical = bench_median(ratio, rounds);
     say("### Two threads\n\n%zu replicates, n = 100, m = 40, default options, wall clock of %ld "
         "cores: one thread %.1f ms, two threads %.1f ms (the same bits), %.2f times as fast in the "
-        "median round, %.2f in the best. Normals, which share nothing: %.2f times.\n\n| target | measured | |\n|---|---|---|\n| two threads, at "
-        "least 1.8 times one | %.2f | %s |\n\n", b, sysconf(_SC_NPROCESSORS_ONLN),
+        "median round, %.2f in the best. Normals, which share nothing: %.2f times.\n\n"
+        "| target | measured | |\n|---|---|---|\n| two threads, at least 1.8 times one | %.2f | %s |\n\n", b, sysconf(_SC_NPROCESSORS_ONLN),
         1e3 * bench_median(one, rounds), 1e3 * bench_median(two, rounds), typical, best,
-        bench_median(machine, rounds),
-        typical, judged(-typical, -1.8));
+        bench_median(machine, rounds), typical, judged(-typical, -1.8));
     v->destroy_fn(tester);
     free(out);
 }

@@ -389,9 +389,9 @@ TEST too_wide_for_memory(void)
 
 enum { HARD_COUNT = 60000, HARD_N = 400 };
 
-/* An order that is built while it is split: a number becomes less than all that are not chosen yet when it is one
-   of the three that a pivot is chosen from, so that a split takes off one number, or two. The splits are those
-   of npksd.h: what is less than the median of first, middle and last comes first. */
+/* An order that is built while it is split: the first and the last number of a part become less than all that are
+   not chosen yet, so that the median of three takes off one number, or two. The splits are those of npksd.h: what
+   is less than the pivot comes first. */
 typedef struct hard_state {
     size_t *places;      /* in the order that the splits have made */
     npksd_real *values;  /* by place; `open` until chosen */
@@ -432,23 +432,24 @@ static void hard_select(hard_state *state, size_t count, size_t rank)
     }
 }
 
-/* Hard to select `rank` from, and then the last number: which takes the splits that a sort would take. */
+/* Hard to select `rank` from, and then the rank as far from the other end. To select the largest takes the splits
+   of a sort. */
 static void hard_order(npksd_real *values, size_t count, size_t rank)
 {
+    static size_t places[HARD_COUNT];
     hard_state state;
-    state.places = (size_t *)malloc(count * sizeof *state.places);
+    state.places = places;
     state.values = values;
     state.chosen = 0;
     state.open = (npksd_real)count;
     for (size_t i = 0; i < count; i++) {
-        state.places[i] = i;
+        places[i] = i;
         values[i] = state.open;
     }
     hard_select(&state, count, rank);
     hard_select(&state, count, count - 1 - rank);
     for (size_t i = 0; i < count; i++)
         hard_value(&state, i);
-    free(state.places);
 }
 
 /* Blobs and merged values choose the order of null values. It must not choose the time: what would be bad is done
@@ -464,7 +465,7 @@ TEST hard_order_of_null_values(void)
     ASSERT(values);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, edge_sample, &kind, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-    hard_order(values, HARD_COUNT, 0);
+    hard_order(values, HARD_COUNT, HARD_COUNT - 1);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, HARD_COUNT, values));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &hard, NULL));
     for (size_t k = 0; k < HARD_COUNT; k++)
