@@ -163,7 +163,8 @@
 #define NPKSD_VERSION_MAJOR 0
 #define NPKSD_VERSION_MINOR 2
 #define NPKSD_VERSION_PATCH 0
-#define NPKSD_VERSION (NPKSD_VERSION_MAJOR * 10000 + NPKSD_VERSION_MINOR * 100 + NPKSD_VERSION_PATCH)
+#define NPKSD_VERSION                                                                              \
+    (NPKSD_VERSION_MAJOR * 10000 + NPKSD_VERSION_MINOR * 100 + NPKSD_VERSION_PATCH)
 
 /* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
    engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
@@ -173,52 +174,52 @@
 #define NPKSDI_BASE_NAME(name) npksd_##name
 #endif
 #ifdef NPKSD_NAMESPACE
-#define NPKSDI_JOIN(a, b) a##b
+#define NPKSDI_JOIN(a, b)  a##b
 #define NPKSDI_PASTE(a, b) NPKSDI_JOIN(a, b)
-#define NPKSDI_NAME(name) NPKSDI_PASTE(NPKSD_NAMESPACE, NPKSDI_BASE_NAME(name))
+#define NPKSDI_NAME(name)  NPKSDI_PASTE(NPKSD_NAMESPACE, NPKSDI_BASE_NAME(name))
 #else
 #define NPKSDI_NAME(name) NPKSDI_BASE_NAME(name)
 #endif
 #if defined(NPKSD_FLOAT) || defined(NPKSD_NAMESPACE)
-#define npksd_status_string NPKSDI_NAME(status_string)
-#define npksd_component_string NPKSDI_NAME(component_string)
-#define npksd_version NPKSDI_NAME(version)
-#define npksd_rng_seeded NPKSDI_NAME(rng_seeded)
-#define npksd_uniform NPKSDI_NAME(uniform)
-#define npksd_normal NPKSDI_NAME(normal)
-#define npksd_default_options NPKSDI_NAME(default_options)
-#define npksd_options_problem NPKSDI_NAME(options_problem)
-#define npksd_samples_minimum NPKSDI_NAME(samples_minimum)
-#define npksd_samples_problem NPKSDI_NAME(samples_problem)
-#define npksd_test NPKSDI_NAME(test)
-#define npksd_test_diagnose NPKSDI_NAME(test_diagnose)
-#define npksd_test_samples NPKSDI_NAME(test_samples)
+#define npksd_status_string         NPKSDI_NAME(status_string)
+#define npksd_component_string      NPKSDI_NAME(component_string)
+#define npksd_version               NPKSDI_NAME(version)
+#define npksd_rng_seeded            NPKSDI_NAME(rng_seeded)
+#define npksd_uniform               NPKSDI_NAME(uniform)
+#define npksd_normal                NPKSDI_NAME(normal)
+#define npksd_default_options       NPKSDI_NAME(default_options)
+#define npksd_options_problem       NPKSDI_NAME(options_problem)
+#define npksd_samples_minimum       NPKSDI_NAME(samples_minimum)
+#define npksd_samples_problem       NPKSDI_NAME(samples_problem)
+#define npksd_test                  NPKSDI_NAME(test)
+#define npksd_test_diagnose         NPKSDI_NAME(test_diagnose)
+#define npksd_test_samples          NPKSDI_NAME(test_samples)
 #define npksd_test_samples_diagnose NPKSDI_NAME(test_samples_diagnose)
-#define npksd_self_check NPKSDI_NAME(self_check)
-#define npksd_power NPKSDI_NAME(power)
-#define npksd_tester_size NPKSDI_NAME(tester_size)
-#define npksd_tester_init NPKSDI_NAME(tester_init)
-#define npksd_tester_create NPKSDI_NAME(tester_create)
-#define npksd_tester_step NPKSDI_NAME(tester_step)
-#define npksd_tester_progress NPKSDI_NAME(tester_progress)
-#define npksd_tester_check NPKSDI_NAME(tester_check)
-#define npksd_tester_check_begin NPKSDI_NAME(tester_check_begin)
-#define npksd_tester_check_end NPKSDI_NAME(tester_check_end)
-#define npksd_tester_null NPKSDI_NAME(tester_null)
-#define npksd_tester_scores NPKSDI_NAME(tester_scores)
-#define npksd_tester_save NPKSDI_NAME(tester_save)
-#define npksd_tester_load NPKSDI_NAME(tester_load)
-#define npksd_tester_load_into NPKSDI_NAME(tester_load_into)
-#define npksd_blob_info NPKSDI_NAME(blob_info)
-#define npksd_tester_shape NPKSDI_NAME(tester_shape)
-#define npksd_tester_destroy NPKSDI_NAME(tester_destroy)
-#define npksd_tester_prepare NPKSDI_NAME(tester_prepare)
-#define npksd_tester_scratch_size NPKSDI_NAME(tester_scratch_size)
-#define npksd_tester_width NPKSDI_NAME(tester_width)
-#define npksd_tester_replicates NPKSDI_NAME(tester_replicates)
-#define npksd_tester_merge NPKSDI_NAME(tester_merge)
-#define npksd_median_distance NPKSDI_NAME(median_distance)
-#define npksd_statistic NPKSDI_NAME(statistic)
+#define npksd_self_check            NPKSDI_NAME(self_check)
+#define npksd_power                 NPKSDI_NAME(power)
+#define npksd_tester_size           NPKSDI_NAME(tester_size)
+#define npksd_tester_init           NPKSDI_NAME(tester_init)
+#define npksd_tester_create         NPKSDI_NAME(tester_create)
+#define npksd_tester_step           NPKSDI_NAME(tester_step)
+#define npksd_tester_progress       NPKSDI_NAME(tester_progress)
+#define npksd_tester_check          NPKSDI_NAME(tester_check)
+#define npksd_tester_check_begin    NPKSDI_NAME(tester_check_begin)
+#define npksd_tester_check_end      NPKSDI_NAME(tester_check_end)
+#define npksd_tester_null           NPKSDI_NAME(tester_null)
+#define npksd_tester_scores         NPKSDI_NAME(tester_scores)
+#define npksd_tester_save           NPKSDI_NAME(tester_save)
+#define npksd_tester_load           NPKSDI_NAME(tester_load)
+#define npksd_tester_load_into      NPKSDI_NAME(tester_load_into)
+#define npksd_blob_info             NPKSDI_NAME(blob_info)
+#define npksd_tester_shape          NPKSDI_NAME(tester_shape)
+#define npksd_tester_destroy        NPKSDI_NAME(tester_destroy)
+#define npksd_tester_prepare        NPKSDI_NAME(tester_prepare)
+#define npksd_tester_scratch_size   NPKSDI_NAME(tester_scratch_size)
+#define npksd_tester_width          NPKSDI_NAME(tester_width)
+#define npksd_tester_replicates     NPKSDI_NAME(tester_replicates)
+#define npksd_tester_merge          NPKSDI_NAME(tester_merge)
+#define npksd_median_distance       NPKSDI_NAME(median_distance)
+#define npksd_statistic             NPKSDI_NAME(statistic)
 #endif
 
 #ifdef NPKSD_STATIC
@@ -248,7 +249,7 @@ typedef double npksd_real;
 #define NPKSD_STATUS_LIST(X)                                                                       \
     X(OK, 0, "ok")                                                                                 \
     X(MORE, 1, "not finished: call step again")                                                    \
-    X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem names options)")    \
+    X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem names options)") \
     X(ERROR_MEMORY, -2, "not enough memory, or the workspace is too small")                        \
     X(ERROR_NONFINITE, -3, "NaN or infinity in rows or scores")                                    \
     X(ERROR_GENERATOR, -4, "the generator gave up, or ignores its rng")                            \
@@ -260,7 +261,7 @@ typedef enum npksd_status {
 #define NPKSDI_ENUM(name, value, text) NPKSD_##name = (value),
     NPKSD_STATUS_LIST(NPKSDI_ENUM)
 #undef NPKSDI_ENUM
-    NPKSD_STATUS_LAST = NPKSD_ERROR_STATE
+        NPKSD_STATUS_LAST = NPKSD_ERROR_STATE
 } npksd_status;
 
 typedef struct npksd_allocator {
@@ -338,25 +339,25 @@ enum {
 enum { NPKSD_SCALES_MAX = 16, NPKSD_FEATURES_MAX = 256 };
 
 typedef struct npksd_options {
-    uint64_t seed;               /* 0; any number is an ordinary seed */
-    npksd_rng rng;               /* zero: built in */
-    npksd_allocator allocator;   /* zero: malloc */
-    size_t fit_rows;             /* 4000; N, rows drawn to learn the scores, at least 2 */
-    size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
-    size_t pilot;                /* 200; data sets that make the numbers comparable, at least 2 */
-    npksd_real alpha;            /* 0.05; level of result.reject */
-    size_t resample;             /* 0: all coordinates; B: as many drawn at random, others unfitted */
-    int resample_redraw;         /* 0: one index set for all data sets; 1: drawn again for each */
-    int resample_distinct;       /* 0: with replacement; 1: without, B <= m */
-    int summary;                 /* NPKSD_SUMMARY_MEAN: what a score knows of the others */
+    uint64_t seed;             /* 0; any number is an ordinary seed */
+    npksd_rng rng;             /* zero: built in */
+    npksd_allocator allocator; /* zero: malloc */
+    size_t fit_rows;           /* 4000; N, rows drawn to learn the scores, at least 2 */
+    size_t replicates;         /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
+    size_t pilot;              /* 200; data sets that make the numbers comparable, at least 2 */
+    npksd_real alpha;          /* 0.05; level of result.reject */
+    size_t resample;           /* 0: all coordinates; B: as many drawn at random, others unfitted */
+    int resample_redraw;       /* 0: one index set for all data sets; 1: drawn again for each */
+    int resample_distinct;     /* 0: with replacement; 1: without, B <= m */
+    int summary;               /* NPKSD_SUMMARY_MEAN: what a score knows of the others */
     npksd_summary_fn summary_fn; /* for NPKSD_SUMMARY_CALLBACK ... */
     void *summary_user_data;
-    size_t summary_dim;       /* ... and how many numbers it writes */
-    int estimator;            /* NPKSD_ESTIMATOR_AUTO */
-    size_t degree;            /* 0: chosen (POLY 3; SPLINE 1, in t); at most 8 (SPLINE 3) */
-    size_t basis;             /* 0: chosen (SPLINE 10, at least 4; RBF 24) */
-    npksd_real ridge;         /* 0: chosen; else relative to the mean diagonal of the moments */
-    npksd_score_fn score_fn;  /* for NPKSD_ESTIMATOR_CALLBACK: the classical KSD */
+    size_t summary_dim;      /* ... and how many numbers it writes */
+    int estimator;           /* NPKSD_ESTIMATOR_AUTO */
+    size_t degree;           /* 0: chosen (POLY 3; SPLINE 1, in t); at most 8 (SPLINE 3) */
+    size_t basis;            /* 0: chosen (SPLINE 10, at least 4; RBF 24) */
+    npksd_real ridge;        /* 0: chosen; else relative to the mean diagonal of the moments */
+    npksd_score_fn score_fn; /* for NPKSD_ESTIMATOR_CALLBACK: the classical KSD */
     void *score_user_data;
     int kernel;               /* NPKSD_KERNEL_GAUSS */
     npksd_real bandwidth;     /* 0: median distance of the fit sample (scaled units) */
@@ -368,26 +369,26 @@ typedef struct npksd_options {
     npksd_real smooth;        /* 0; sd of noise added to all rows alike, in scaled units */
     int standardize;          /* 1: scale by the deviations of the fit sample; 0: centre only */
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
-    size_t stop_after;        /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
-    int calibration;          /* NPKSD_CALIBRATE_MONTE_CARLO; the bootstrap is asymptotic, for an */
-                              /* explicit score, independent rows and the component STEIN only */
-    int diagnose;             /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
-    size_t block;             /* 1; npksd_test_samples: rows of one session, drawn together */
+    size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
+    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; the bootstrap is asymptotic, for an */
+                       /* explicit score, independent rows and the component STEIN only */
+    int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
+    size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
 
 typedef struct npksd_result {
-    npksd_real statistic;     /* T of the observed rows: the largest standardised number, or the only */
-    npksd_real p_value;       /* exact: P(p <= a) <= a if the rows come from the generator */
-    npksd_real threshold;     /* reject means statistic > threshold */
-    npksd_real bandwidth;     /* sigma, scaled units */
-    int reject;               /* p_value <= alpha */
-    size_t replicates;        /* replicates used */
+    npksd_real statistic; /* T of the observed rows: the largest standardised number, or the only */
+    npksd_real p_value;   /* exact: P(p <= a) <= a if the rows come from the generator */
+    npksd_real threshold; /* reject means statistic > threshold */
+    npksd_real bandwidth; /* sigma, scaled units */
+    int reject;           /* p_value <= alpha */
+    size_t replicates;    /* replicates used */
     npksd_real p_low, p_high; /* 95 % interval for the p-value of endless replicates, same fit */
-    npksd_real ksd2;          /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range;  /* share of observed rows outside the box of the fit sample (of the */
-                              /* synthetic rows, in npksd_test_samples) */
-    unsigned leading;         /* NPKSD_COMPONENT_ that attained the maximum */
-    unsigned flags;           /* NPKSD_FLAG_ */
+    npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
+    npksd_real out_of_range; /* share of observed rows outside the box of the fit sample (of the */
+                             /* synthetic rows, in npksd_test_samples) */
+    unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
+    unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
 
 typedef struct npksd_pair {
@@ -588,8 +589,10 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
 /* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed, stream). */
 
-NPKSD_API npksd_real npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
-NPKSD_API npksd_real npksd_normal(npksd_rng *rng);  /* standard normal, ziggurat of 128 layers, exact */
+NPKSD_API npksd_real
+npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
+NPKSD_API npksd_real
+npksd_normal(npksd_rng *rng); /* standard normal, ziggurat of 128 layers, exact */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
@@ -607,8 +610,9 @@ NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t coun
    of each of at most 16384 evenly spaced rows. 0 is replaced by the mean distance, that 0 too by 1;
    otherwise at least the smallest normal number. Uses the allocator of options, if any. */
 
-NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n, size_t m,
-                                       const npksd_real *weights, const npksd_options *options, npksd_real *out);
+NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
+                                       size_t m, const npksd_real *weights,
+                                       const npksd_options *options, npksd_real *out);
 /* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be > 0.
    Uses kernel, form, statistic (V or U), features, seed and the first of scales (or 1). */
 
@@ -641,10 +645,10 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 extern "C" {
 #endif
 
-#if (defined(NPKSD_SIN) && !defined(NPKSD_COS)) || (!defined(NPKSD_SIN) && defined(NPKSD_COS))
+#if defined(NPKSD_SIN) != defined(NPKSD_COS)
 #error "npksd.h: define NPKSD_SIN and NPKSD_COS together, or neither"
 #endif
-#if (defined(NPKSD_MEMCPY) && !defined(NPKSD_MEMSET)) || (!defined(NPKSD_MEMCPY) && defined(NPKSD_MEMSET))
+#if defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
 #error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
 #endif
 #if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
@@ -662,16 +666,14 @@ void *memset(void *, int, size_t);
 #define NPKSD_MEMSET memset
 #endif
 
-#if defined(__cplusplus)
 #if defined(__GNUC__) || defined(_MSC_VER)
 #define NPKSDI_RESTRICT __restrict
-#else
+#elif defined(__cplusplus)
 #define NPKSDI_RESTRICT
-#endif
 #else
 #define NPKSDI_RESTRICT restrict
 #endif
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
 #else
 #define NPKSDI_INLINE static inline
@@ -684,49 +686,45 @@ void *memset(void *, int, size_t);
 
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
-#define NPKSDI_TINY FLT_MIN
-#define NPKSDI_LARGEST FLT_MAX
-#define NPKSDI_EPSILON FLT_EPSILON
-#define NPKSDI_HUGE NPKSDI_C(1e37)
-#define NPKSDI_CLAMP NPKSDI_C(1e4)           /* largest scaled value */
+#define NPKSDI_TINY           FLT_MIN
+#define NPKSDI_LARGEST        FLT_MAX
+#define NPKSDI_EPSILON        FLT_EPSILON
+#define NPKSDI_HUGE           NPKSDI_C(1e37)
+#define NPKSDI_CLAMP          NPKSDI_C(1e4)  /* largest scaled value */
 #define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e15) /* largest coordinate: its square is summed */
-#define NPKSDI_EXP_LOW NPKSDI_C(-87)
-#define NPKSDI_ANGLE_MAX NPKSDI_C(1e4)
-#define NPKSDI_TURNS 8192
-#define NPKSDI_TIE NPKSDI_C(1e-3)        /* closer ones are equal, in units of T */
-#define NPKSDI_ROUNDING NPKSDI_C(1e-3)   /* least deviation of a number, relative to its mean */
-#define NPKSDI_SKEW_LEAST NPKSDI_C(0.05) /* a smaller skewness is none */
+#define NPKSDI_EXP_LOW        NPKSDI_C(-87)
+#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e4)
+#define NPKSDI_TIE            NPKSDI_C(1e-3) /* closer ones are equal, in units of T */
+#define NPKSDI_ROUNDING       NPKSDI_C(1e-3) /* least deviation of a number, relative to its mean */
+#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.05) /* a smaller skewness is none */
 typedef uint32_t npksdi_bits;
-#define NPKSDI_MANTISSA 23
-#define NPKSDI_BIAS 127
+enum { NPKSDI_MANTISSA = 23, NPKSDI_BIAS = 127, NPKSDI_TURNS = 8192 };
 #else
-#define NPKSDI_TINY DBL_MIN
-#define NPKSDI_LARGEST DBL_MAX
-#define NPKSDI_EPSILON DBL_EPSILON
-#define NPKSDI_HUGE NPKSDI_C(1e300)
-#define NPKSDI_CLAMP NPKSDI_C(1e6)
+#define NPKSDI_TINY           DBL_MIN
+#define NPKSDI_LARGEST        DBL_MAX
+#define NPKSDI_EPSILON        DBL_EPSILON
+#define NPKSDI_HUGE           NPKSDI_C(1e300)
+#define NPKSDI_CLAMP          NPKSDI_C(1e6)
 #define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e140)
-#define NPKSDI_EXP_LOW NPKSDI_C(-708)
-#define NPKSDI_ANGLE_MAX NPKSDI_C(1e9)
-#define NPKSDI_TURNS 1073741824
-#define NPKSDI_TIE NPKSDI_C(1e-8)
-#define NPKSDI_ROUNDING NPKSDI_C(1e-6)
-#define NPKSDI_SKEW_LEAST NPKSDI_C(0.01)
+#define NPKSDI_EXP_LOW        NPKSDI_C(-708)
+#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e9)
+#define NPKSDI_TIE            NPKSDI_C(1e-8)
+#define NPKSDI_ROUNDING       NPKSDI_C(1e-6)
+#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.01)
 typedef uint64_t npksdi_bits;
-#define NPKSDI_MANTISSA 52
-#define NPKSDI_BIAS 1023
+enum { NPKSDI_MANTISSA = 52, NPKSDI_BIAS = 1023, NPKSDI_TURNS = 1073741824 };
 #endif
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
    plain -O2 without being told about the processor. NPKSDI_G rows at a time meet a panel. */
-#define NPKSDI_T 16
 #if defined(NPKSD_USE_CBLAS) || defined(NPKSD_GEMM)
-#define NPKSDI_G 16 /* a library's product is worth calling for whole panels */
+enum { NPKSDI_T = 16, NPKSDI_G = 16 }; /* a library's product is worth calling for whole panels */
 #else
-#define NPKSDI_G 4
+enum { NPKSDI_T = 16, NPKSDI_G = 4 };
 #endif
-#define NPKSDI_TILE (NPKSDI_T * NPKSDI_G)
+enum { NPKSDI_TILE = NPKSDI_T * NPKSDI_G };
+
 NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_abs(npksd_real a) { return a < 0 ? -a : a; }
@@ -772,34 +770,33 @@ static int npksdi_finite(const npksd_real *values, size_t count)
    loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
-    int biased = (int)(y * NPKSDI_C(1.4426950408889634) + (NPKSDI_BIAS + NPKSDI_C(0.5)));
+    int biased =
+        (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(biased - NPKSDI_BIAS), p;
     npksdi_pun power;
     power.bits = (npksdi_bits)(uint32_t)biased << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
-    p = 0.0013941108434f;
-    p = p * r + 0.00837512639815f;
-    p = p * r + 0.0416663528968f;
-    p = p * r + 0.166664155147f;
-    p = p * r + 0.500000004712f;
-    p = p * r + 1.00000003772f;
-    p = p * r + 1.0f;
+    p = (0.0013941108434f * r + 0.00837512639815f) * r + 0.0416663528968f;
+    p = (((p * r + 0.166664155147f) * r + 0.500000004712f) * r + 1.00000003772f) * r + 1.0f;
 #else
     npksd_real r = (y - kr * 0.693147180369123816490) - kr * 1.90821492927058770002e-10;
     /* in pairs, pairs of pairs and so on: one term after the other, each would wait for the last */
     npksd_real r2 = r * r, r4 = r2 * r2;
     npksd_real low = (1.0 + r) + (5.0000000000000183855e-1 + 1.6666666666666680806e-1 * r) * r2;
-    npksd_real middle = (4.1666666666488095495e-2 + 8.3333333333196006109e-3 * r) +
-                        (1.3888888952314774652e-3 + 1.9841269890047113707e-4 * r) * r2;
-    npksd_real high = (2.4801485482328492419e-5 + 2.7557240918578969823e-6 * r) +
-                      (2.7632639639041029749e-7 + 2.5110037605963777712e-8 * r) * r2;
+    npksd_real middle = (4.1666666666488095495e-2 + 8.3333333333196006109e-3 * r)
+        + (1.3888888952314774652e-3 + 1.9841269890047113707e-4 * r) * r2;
+    npksd_real high = (2.4801485482328492419e-5 + 2.7557240918578969823e-6 * r)
+        + (2.7632639639041029749e-7 + 2.5110037605963777712e-8 * r) * r2;
     p = low + (middle + high * r4) * r4;
 #endif
     return p * power.value;
 }
 
-static npksd_real npksdi_exp(npksd_real x) { return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x)); }
+static npksd_real npksdi_exp(npksd_real x)
+{
+    return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
+}
 
 /* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
@@ -824,40 +821,29 @@ static npksd_real npksdi_log(npksd_real x)
    selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
-    const int whole = NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
+    const int whole =
+        NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
-    npksd_real r = ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
+    npksd_real r =
+        ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
     npksd_real y = r * r;
-    npksd_real s = -0.000195039042508f;
-    s = s * y + 0.0083320357856f;
-    s = s * y - 0.16666650674f;
+    npksd_real s = (-0.000195039042508f * y + 0.0083320357856f) * y - 0.16666650674f;
     s = (s * y + 0.999999996918f) * r;
-    npksd_real c = 2.43798312512e-5f;
-    c = c * y - 0.00138866179996f;
-    c = c * y + 0.0416666166925f;
-    c = c * y - 0.499999996149f;
-    c = c * y + 1.0f;
+    npksd_real c = (2.43798312512e-5f * y - 0.00138866179996f) * y + 0.0416666166925f;
+    c = (c * y - 0.499999996149f) * y + 1.0f;
 #else
-    npksd_real r = ((x - kr * 1.57079632673412561417) - kr * 6.0771005063039659752e-11) -
-                   kr * 2.0222662487959507e-21;
+    npksd_real r = ((x - kr * 1.57079632673412561417) - kr * 6.0771005063039659752e-11)
+        - kr * 2.0222662487959507e-21;
     npksd_real y = r * r;
-    npksd_real s = 1.5894736651849095259e-10;
-    s = s * y - 2.5050716974102745028e-8;
-    s = s * y + 2.7557313376400129128e-6;
-    s = s * y - 1.9841269828650300013e-4;
-    s = s * y + 8.3333333333203624567e-3;
-    s = s * y - 1.6666666666666616666e-1;
-    s = (s * y + 1.0) * r;
-    npksd_real c = -1.1353379638297574126e-11;
-    c = c * y + 2.0875582380663953044e-9;
-    c = c * y - 2.7557313097790086271e-7;
-    c = c * y + 2.4801587283881153004e-5;
-    c = c * y - 1.3888888888861094596e-3;
-    c = c * y + 4.1666666666666452389e-2;
-    c = c * y - 0.5;
-    c = c * y + 1.0;
+    npksd_real s = (1.5894736651849095259e-10 * y - 2.5050716974102745028e-8) * y;
+    s = ((s + 2.7557313376400129128e-6) * y - 1.9841269828650300013e-4) * y;
+    s = (((s + 8.3333333333203624567e-3) * y - 1.6666666666666616666e-1) * y + 1.0) * r;
+    npksd_real c = (-1.1353379638297574126e-11 * y + 2.0875582380663953044e-9) * y;
+    c = ((c - 2.7557313097790086271e-7) * y + 2.4801587283881153004e-5) * y;
+    c = ((c - 1.3888888888861094596e-3) * y + 4.1666666666666452389e-2) * y;
+    c = (c - 0.5) * y + 1.0;
 #endif
     npksd_real odd = (npksd_real)(k & 1), between = odd * (c - s);
     *sine = (s + between) * (npksd_real)(1 - (k & 2));
@@ -883,7 +869,7 @@ static npksd_real npksdi_sqrt(npksd_real x)
 #ifdef NPKSD_EXP
 #define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
 #else
-#define NPKSD_EXP(x) npksdi_exp(x)
+#define NPKSD_EXP(x)         npksdi_exp(x)
 #define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
 #endif
 #ifndef NPKSD_LOG
@@ -936,7 +922,8 @@ static void npksdi_rng_fill(npksd_rng_state *state)
 {
     uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
     uint64_t block = state->index_ / 2 + k0;
-    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1, b3 = k1;
+    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1,
+             b3 = k1;
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
     NPKSDI_INJECT(k1, k2 + 1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
@@ -1001,50 +988,41 @@ NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_
 
 /* Edges x_0 > x_1 > ... > x_128 = 0 of 128 layers of equal area under exp(-x^2/2) (Marsaglia and
    Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). */
+#define NPKSDI_C4(a, b, c, d) NPKSDI_C(a), NPKSDI_C(b), NPKSDI_C(c), NPKSDI_C(d)
 static const npksd_real npksdi_layers[129] = {
-    NPKSDI_C(3.7130862467403633), NPKSDI_C(3.4426198558966521), NPKSDI_C(3.2230849845786185),
-    NPKSDI_C(3.0832288582142137), NPKSDI_C(2.978696252645017), NPKSDI_C(2.8943440070186706),
-    NPKSDI_C(2.8231253505459664), NPKSDI_C(2.7611693723841539), NPKSDI_C(2.7061135731187223),
-    NPKSDI_C(2.6564064112581925), NPKSDI_C(2.6109722484286132), NPKSDI_C(2.5690336259216391),
-    NPKSDI_C(2.5300096723854666), NPKSDI_C(2.4934545220919508), NPKSDI_C(2.4590181774083501),
-    NPKSDI_C(2.4264206455302116), NPKSDI_C(2.3954342780074673), NPKSDI_C(2.3658713701139875),
-    NPKSDI_C(2.3375752413355307), NPKSDI_C(2.3104136836950022), NPKSDI_C(2.2842740596736568),
-    NPKSDI_C(2.2590595738653295), NPKSDI_C(2.234686395587057), NPKSDI_C(2.2110814088747278),
-    NPKSDI_C(2.1881804320720206), NPKSDI_C(2.1659267937448407), NPKSDI_C(2.1442701823562614),
-    NPKSDI_C(2.12316570866979), NPKSDI_C(2.1025731351849989), NPKSDI_C(2.0824562379877246),
-    NPKSDI_C(2.0627822745039634), NPKSDI_C(2.0435215366506695), NPKSDI_C(2.0246469733729339),
-    NPKSDI_C(2.0061338699589668), NPKSDI_C(1.9879595741230607), NPKSDI_C(1.9701032608497132),
-    NPKSDI_C(1.9525457295488889), NPKSDI_C(1.9352692282919002), NPKSDI_C(1.918257300859732),
-    NPKSDI_C(1.9014946531003176), NPKSDI_C(1.8849670357028692), NPKSDI_C(1.868661140989542),
-    NPKSDI_C(1.8525645117230871), NPKSDI_C(1.836665460253384), NPKSDI_C(1.8209529965910051),
-    NPKSDI_C(1.8054167642140487), NPKSDI_C(1.790046982594619), NPKSDI_C(1.7748343955807692),
-    NPKSDI_C(1.7597702248942319), NPKSDI_C(1.7448461281083765), NPKSDI_C(1.7300541605582435),
-    NPKSDI_C(1.7153867407081165), NPKSDI_C(1.7008366185643009), NPKSDI_C(1.6863968467734863),
-    NPKSDI_C(1.6720607540918522), NPKSDI_C(1.6578219209482075), NPKSDI_C(1.6436741568569826),
-    NPKSDI_C(1.6296114794646784), NPKSDI_C(1.615628095037133), NPKSDI_C(1.6017183802152771),
-    NPKSDI_C(1.5878768648844007), NPKSDI_C(1.5740982160167497), NPKSDI_C(1.5603772223598407),
-    NPKSDI_C(1.5467087798535035), NPKSDI_C(1.5330878776675561), NPKSDI_C(1.5195095847593708),
-    NPKSDI_C(1.5059690368565503), NPKSDI_C(1.4924614237746154), NPKSDI_C(1.4789819769830979),
-    NPKSDI_C(1.4655259573357946), NPKSDI_C(1.4520886428822165), NPKSDI_C(1.4386653166774613),
-    NPKSDI_C(1.4252512545068616), NPKSDI_C(1.4118417124397603), NPKSDI_C(1.3984319141236064),
-    NPKSDI_C(1.3850170377251486), NPKSDI_C(1.3715922024197323), NPKSDI_C(1.3581524543224229),
-    NPKSDI_C(1.344692751745713), NPKSDI_C(1.3312079496576765), NPKSDI_C(1.317692783201343),
-    NPKSDI_C(1.3041418501204215), NPKSDI_C(1.2905495919178732), NPKSDI_C(1.2769102735516997),
-    NPKSDI_C(1.2632179614460282), NPKSDI_C(1.2494664995643337), NPKSDI_C(1.2356494832544812),
-    NPKSDI_C(1.2217602305309626), NPKSDI_C(1.2077917504067576), NPKSDI_C(1.1937367078237722),
-    NPKSDI_C(1.1795873846544607), NPKSDI_C(1.1653356361550469), NPKSDI_C(1.1509728421389761),
-    NPKSDI_C(1.1364898520030755), NPKSDI_C(1.1218769225722541), NPKSDI_C(1.1071236475235354),
-    NPKSDI_C(1.0922188768965538), NPKSDI_C(1.0771506248819377), NPKSDI_C(1.0619059636836194),
-    NPKSDI_C(1.0464709007525803), NPKSDI_C(1.0308302360564556), NPKSDI_C(1.0149673952392995),
-    NPKSDI_C(0.99886423348064351), NPKSDI_C(0.98250080350276038), NPKSDI_C(0.96585507938813059),
-    NPKSDI_C(0.94890262549791195), NPKSDI_C(0.93161619660135381), NPKSDI_C(0.91396525100880178),
-    NPKSDI_C(0.89591535256623853), NPKSDI_C(0.87742742909771569), NPKSDI_C(0.85845684317805086),
-    NPKSDI_C(0.83895221428120746), NPKSDI_C(0.81885390668331772), NPKSDI_C(0.7980920606262748),
-    NPKSDI_C(0.77658398787614839), NPKSDI_C(0.75423066443451007), NPKSDI_C(0.73091191062188128),
-    NPKSDI_C(0.70647961131360803), NPKSDI_C(0.68074791864590422), NPKSDI_C(0.65347863871504239),
-    NPKSDI_C(0.62435859730908822), NPKSDI_C(0.59296294244197798), NPKSDI_C(0.55869217837551797),
-    NPKSDI_C(0.52065603872514492), NPKSDI_C(0.47743783725378788), NPKSDI_C(0.42654798630330512),
-    NPKSDI_C(0.3628714310284183), NPKSDI_C(0.27232086470466385), NPKSDI_C(0.0),
+    NPKSDI_C4(3.7130862467403633, 3.4426198558966521, 3.2230849845786185, 3.0832288582142137),
+    NPKSDI_C4(2.978696252645017, 2.8943440070186706, 2.8231253505459664, 2.7611693723841539),
+    NPKSDI_C4(2.7061135731187223, 2.6564064112581925, 2.6109722484286132, 2.5690336259216391),
+    NPKSDI_C4(2.5300096723854666, 2.4934545220919508, 2.4590181774083501, 2.4264206455302116),
+    NPKSDI_C4(2.3954342780074673, 2.3658713701139875, 2.3375752413355307, 2.3104136836950022),
+    NPKSDI_C4(2.2842740596736568, 2.2590595738653295, 2.234686395587057, 2.2110814088747278),
+    NPKSDI_C4(2.1881804320720206, 2.1659267937448407, 2.1442701823562614, 2.12316570866979),
+    NPKSDI_C4(2.1025731351849989, 2.0824562379877246, 2.0627822745039634, 2.0435215366506695),
+    NPKSDI_C4(2.0246469733729339, 2.0061338699589668, 1.9879595741230607, 1.9701032608497132),
+    NPKSDI_C4(1.9525457295488889, 1.9352692282919002, 1.918257300859732, 1.9014946531003176),
+    NPKSDI_C4(1.8849670357028692, 1.868661140989542, 1.8525645117230871, 1.836665460253384),
+    NPKSDI_C4(1.8209529965910051, 1.8054167642140487, 1.790046982594619, 1.7748343955807692),
+    NPKSDI_C4(1.7597702248942319, 1.7448461281083765, 1.7300541605582435, 1.7153867407081165),
+    NPKSDI_C4(1.7008366185643009, 1.6863968467734863, 1.6720607540918522, 1.6578219209482075),
+    NPKSDI_C4(1.6436741568569826, 1.6296114794646784, 1.615628095037133, 1.6017183802152771),
+    NPKSDI_C4(1.5878768648844007, 1.5740982160167497, 1.5603772223598407, 1.5467087798535035),
+    NPKSDI_C4(1.5330878776675561, 1.5195095847593708, 1.5059690368565503, 1.4924614237746154),
+    NPKSDI_C4(1.4789819769830979, 1.4655259573357946, 1.4520886428822165, 1.4386653166774613),
+    NPKSDI_C4(1.4252512545068616, 1.4118417124397603, 1.3984319141236064, 1.3850170377251486),
+    NPKSDI_C4(1.3715922024197323, 1.3581524543224229, 1.344692751745713, 1.3312079496576765),
+    NPKSDI_C4(1.317692783201343, 1.3041418501204215, 1.2905495919178732, 1.2769102735516997),
+    NPKSDI_C4(1.2632179614460282, 1.2494664995643337, 1.2356494832544812, 1.2217602305309626),
+    NPKSDI_C4(1.2077917504067576, 1.1937367078237722, 1.1795873846544607, 1.1653356361550469),
+    NPKSDI_C4(1.1509728421389761, 1.1364898520030755, 1.1218769225722541, 1.1071236475235354),
+    NPKSDI_C4(1.0922188768965538, 1.0771506248819377, 1.0619059636836194, 1.0464709007525803),
+    NPKSDI_C4(1.0308302360564556, 1.0149673952392995, 0.99886423348064351, 0.98250080350276038),
+    NPKSDI_C4(0.96585507938813059, 0.94890262549791195, 0.93161619660135381, 0.91396525100880178),
+    NPKSDI_C4(0.89591535256623853, 0.87742742909771569, 0.85845684317805086, 0.83895221428120746),
+    NPKSDI_C4(0.81885390668331772, 0.7980920606262748, 0.77658398787614839, 0.75423066443451007),
+    NPKSDI_C4(0.73091191062188128, 0.70647961131360803, 0.68074791864590422, 0.65347863871504239),
+    NPKSDI_C4(0.62435859730908822, 0.59296294244197798, 0.55869217837551797, 0.52065603872514492),
+    NPKSDI_C4(0.47743783725378788, 0.42654798630330512, 0.3628714310284183, 0.27232086470466385),
+    0,
 };
 
 /* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is then taken:
@@ -1081,7 +1059,8 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
                     continue;
             }
         }
-        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
+        return x
+            * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
     }
 }
 
@@ -1312,9 +1291,13 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
    place pointers in a block, write what is saved, or read that back. There is one list for all four
-   (npksdi_model_arrays and its kin), so that plan, pointers and blob cannot disagree. */
+   and for the declarations, so that they cannot disagree: NPKSDI_MODEL_ARRAYS and its kin, whose
+   entries X(type, name, count, each, SAVED or LOCAL) stand for count x each numbers. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
-enum { NPKSDI_PRIVATE, NPKSDI_SAVED };
+enum { NPKSDI_LOCAL, NPKSDI_SAVED };
+#define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
+#define NPKSDI_VISIT(type, name, count, each, saved)                                               \
+    npksdi_visit_##type(walk, &owner->name, count, each, NPKSDI_##saved);
 
 typedef struct npksdi_walk {
     int mode_, bad_;            /* bad_: more bytes than there can be, or not a blob */
@@ -1380,58 +1363,48 @@ static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
     }
     walk->at_ += bytes;
 }
-
-/* The lists are made of these: a pointer, count x each numbers behind it, and whether it is saved.
-   npksdi_visit says whether the numbers themselves are to be written or read. */
-static int npksdi_visit(npksdi_walk *walk, size_t count, size_t each, size_t size, int saved)
+static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
 {
-    int counting = walk->mode_ == NPKSDI_WRITE && walk->block_ == NULL;
+    npksdi_pun pun;
+    pun.value = *value;
+    uint64_t word = pun.bits;
+    npksdi_blob_word(walk, &word, sizeof *value);
+    pun.bits = (npksdi_bits)word;
+    walk->bad_ |= !npksdi_finite(&pun.value, 1);
+    if (walk->mode_ == NPKSDI_READ)
+        *value = walk->bad_ ? 0 : pun.value;
+}
+
+/* Are the numbers themselves to be written or read? */
+static int npksdi_transfers(npksdi_walk *walk, size_t count, size_t each, size_t size, int saved)
+{
     if (walk->mode_ < NPKSDI_WRITE || !saved)
         return 0;
-    if (counting)
-        walk->at_ += count * each * size;
-    return !counting;
+    if (walk->mode_ == NPKSDI_READ || walk->block_ != NULL)
+        return 1;
+    walk->at_ += count * each * size;
+    return 0;
 }
-static void npksdi_reals(npksdi_walk *walk, npksd_real **array, size_t count, size_t each, int saved)
+static void npksdi_visit_npksd_real(npksdi_walk *walk, npksd_real **array, size_t count,
+                                    size_t each, int saved)
 {
     if (walk->mode_ <= NPKSDI_PLACE)
         *array = (npksd_real *)npksdi_room(walk, count, each, sizeof **array);
-    if (!npksdi_visit(walk, count, each, sizeof **array, saved))
-        return;
-    for (size_t k = 0; k < count * each; k++) {
-        npksdi_pun pun;
-        pun.value = walk->mode_ == NPKSDI_READ ? 0 : (*array)[k];
-        uint64_t word = pun.bits;
-        npksdi_blob_word(walk, &word, sizeof **array);
-        if (walk->mode_ == NPKSDI_READ) {
-            pun.bits = (npksdi_bits)word;
-            walk->bad_ |= !npksdi_finite(&pun.value, 1);
-            (*array)[k] = walk->bad_ ? 0 : pun.value;
-        }
-    }
+    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
+        for (size_t k = 0; k < count * each; k++)
+            npksdi_blob_real(walk, *array + k);
 }
-static void npksdi_ints(npksdi_walk *walk, uint32_t **array, size_t count, int saved)
+static void npksdi_visit_uint32_t(npksdi_walk *walk, uint32_t **array, size_t count, size_t each,
+                                  int saved)
 {
     if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (uint32_t *)npksdi_room(walk, count, 1, sizeof **array);
-    if (!npksdi_visit(walk, count, 1, sizeof **array, saved))
-        return;
-    for (size_t k = 0; k < count; k++) {
-        uint64_t word = walk->mode_ == NPKSDI_READ ? 0 : (*array)[k];
-        npksdi_blob_word(walk, &word, 4);
-        if (walk->mode_ == NPKSDI_READ)
+        *array = (uint32_t *)npksdi_room(walk, count, each, sizeof **array);
+    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
+        for (size_t k = 0; k < count * each; k++) {
+            uint64_t word = (*array)[k];
+            npksdi_blob_word(walk, &word, 4);
             (*array)[k] = (uint32_t)word;
-    }
-}
-static void npksdi_shorts(npksdi_walk *walk, uint16_t **array, size_t count, size_t each)
-{
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (uint16_t *)npksdi_room(walk, count, each, sizeof **array);
-}
-static void npksdi_bytes(npksdi_walk *walk, unsigned char **array, size_t count)
-{
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (unsigned char *)npksdi_room(walk, count, 1, 1);
+        }
 }
 
 /* ======== >>options: every range in one place, and the families they describe ======== */
@@ -1446,7 +1419,12 @@ typedef struct npksdi_family {
     size_t sums_at_; /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
-enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_KEPT_MAX = 1000 };
+enum {
+    NPKSDI_FAMILIES_MAX = 3,
+    NPKSDI_RIDGES_MAX = 3,
+    NPKSDI_CANDIDATES = NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX,
+    NPKSDI_KEPT_MAX = 1000
+};
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1553,35 +1531,34 @@ static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
     return npksdi_count_numbers(o, n, m, &two_sided) > 1 || two_sided || o->diagnose;
 }
 
+/* A rule: what holds of bad options, and the sentence that says so. */
+#define NPKSDI_REFUSE(condition, sentence)                                                         \
+    if (condition)                                                                                 \
+    return sentence
+
 static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
 {
     const size_t most = 268435456;
-    if (n == 0 || m == 0)
-        return "n and m: there must be at least one row and one coordinate";
-    if (n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real))
-        return "n and m: too many numbers";
-    if (o->fit_rows < 2 || o->fit_rows > most)
-        return "fit_rows: from 2 to 2^28";
-    if (o->replicates < 1 || o->replicates > most)
-        return "replicates: from 1 to 2^28";
-    if (!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1))
-        return "alpha: between 0 and 1, exclusive";
-    if (1 / ((npksd_real)o->replicates + 1) > o->alpha)
-        return "replicates: 1/(replicates+1) > alpha can never reject";
-    if (o->pilot > most)
-        return "pilot: at most 2^28";
-    if (o->resample > 16777216)
-        return "resample: at most 2^24";
-    if (!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct))
-        return "resample_redraw, resample_distinct: 0 or 1";
-    if (o->resample_distinct && o->resample > m)
-        return "resample: more than m coordinates cannot be distinct";
-    if (o->block < 1)
-        return "block: at least 1";
-    if ((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL))
-        return "allocator: both functions or neither";
-    if (o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL))
-        return "rng: next_fn is missing";
+    NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
+    NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "n and m: too many numbers");
+    NPKSDI_REFUSE(o->fit_rows < 2 || o->fit_rows > most, "fit_rows: from 2 to 2^28");
+    NPKSDI_REFUSE(o->replicates < 1 || o->replicates > most, "replicates: from 1 to 2^28");
+    NPKSDI_REFUSE(!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1),
+                  "alpha: between 0 and 1, exclusive");
+    NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
+                  "replicates: 1/(replicates+1) > alpha can never reject");
+    NPKSDI_REFUSE(o->pilot > most, "pilot: at most 2^28");
+    NPKSDI_REFUSE(o->resample > 16777216, "resample: at most 2^24");
+    NPKSDI_REFUSE(!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct),
+                  "resample_redraw, resample_distinct: 0 or 1");
+    NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
+                  "resample: more than m coordinates cannot be distinct");
+    NPKSDI_REFUSE(o->block < 1, "block: at least 1");
+    NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
+                  "allocator: both functions or neither");
+    NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
+                  "rng: next_fn is missing");
     return NULL;
 }
 
@@ -1589,92 +1566,87 @@ static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
 {
     npksdi_family family;
     int kind = o->estimator;
-    if (o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK)
-        return "summary: unknown value";
-    if (o->summary == NPKSD_SUMMARY_CALLBACK && (o->summary_fn == NULL || o->summary_dim == 0))
-        return "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK";
-    if (kind < NPKSD_ESTIMATOR_AUTO || kind > NPKSD_ESTIMATOR_CALLBACK)
-        return "estimator: unknown value";
-    if (kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL)
-        return "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK";
-    if (o->degree > 8
-        || (o->degree > 3 && (kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO)))
-        return "degree: at most 8 (in t, for SPLINE: 3)";
-    if (o->basis > NPKSD_FEATURES_MAX)
-        return "basis: at most 256";
-    if (o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF)
-        return "basis: a cubic spline has at least 4";
-    if (!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)))
-        return "ridge: from 0 to 1e6";
-    if (kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-        && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m)) > NPKSD_FEATURES_MAX)
-        return "estimator, summary, degree, basis: more than 256 features a coordinate";
-    if (npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK)
-        return "summary_dim: too large";
-    if (!npksdi_is_flag(o->standardize))
-        return "standardize: 0 or 1";
-    if (!npksdi_in_range(o->smooth, 0, 1000))
-        return "smooth: from 0 to 1000 standard deviations";
+    NPKSDI_REFUSE(o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK,
+                  "summary: unknown value");
+    NPKSDI_REFUSE(o->summary == NPKSD_SUMMARY_CALLBACK
+                      && (o->summary_fn == NULL || o->summary_dim == 0),
+                  "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
+    NPKSDI_REFUSE(kind < NPKSD_ESTIMATOR_AUTO || kind > NPKSD_ESTIMATOR_CALLBACK,
+                  "estimator: unknown value");
+    NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
+                  "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
+    NPKSDI_REFUSE(
+        o->degree > 8
+            || (o->degree > 3 && (kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO)),
+        "degree: at most 8 (in t, for SPLINE: 3)");
+    NPKSDI_REFUSE(o->basis > NPKSD_FEATURES_MAX, "basis: at most 256");
+    NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
+                  "basis: a cubic spline has at least 4");
+    NPKSDI_REFUSE(!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)), "ridge: from 0 to 1e6");
+    NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
+                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
+                          > NPKSD_FEATURES_MAX,
+                  "estimator, summary, degree, basis: more than 256 features a coordinate");
+    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK,
+                  "summary_dim: too large");
+    NPKSDI_REFUSE(!npksdi_is_flag(o->standardize), "standardize: 0 or 1");
+    NPKSDI_REFUSE(!npksdi_in_range(o->smooth, 0, 1000),
+                  "smooth: from 0 to 1000 standard deviations");
     return NULL;
 }
 
 static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, size_t m)
 {
     int two_sided;
-    if (o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ)
-        return "kernel: unknown value";
-    if (!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP))
-        return "bandwidth: finite and not negative";
-    if (o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP)
-        return "bandwidth: too small";
-    if (o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL))
-        return "scales, scale_count: at most 16, and a pointer to as many";
+    NPKSDI_REFUSE(o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ,
+                  "kernel: unknown value");
+    NPKSDI_REFUSE(!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP),
+                  "bandwidth: finite and not negative");
+    NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
+                  "bandwidth: too small");
+    NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
+                  "scales, scale_count: at most 16, and a pointer to as many");
     for (size_t c = 0; c < o->scale_count; c++)
-        if (!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)))
-            return "scales: from 1e-6 to 1e6";
-    if (o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR)
-        return "form: unknown value";
-    if (o->statistic < NPKSD_STATISTIC_U || o->statistic > NPKSD_STATISTIC_V)
-        return "statistic: unknown value";
-    if (o->components == 0 || o->components > NPKSD_COMPONENT_ALL)
-        return "components: some of NPKSD_COMPONENT_";
+        NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
+                      "scales: from 1e-6 to 1e6");
+    NPKSDI_REFUSE(o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR,
+                  "form: unknown value");
+    NPKSDI_REFUSE(o->statistic < NPKSD_STATISTIC_U || o->statistic > NPKSD_STATISTIC_V,
+                  "statistic: unknown value");
+    NPKSDI_REFUSE(o->components == 0 || o->components > NPKSD_COMPONENT_ALL,
+                  "components: some of NPKSD_COMPONENT_");
     if (npksdi_count_numbers(o, n, m, &two_sided) == 0)
         return m > 1 || o->components != NPKSD_COMPONENT_PAIR
             ? "statistic: a U-statistic needs two rows"
             : "components: PAIR needs two columns";
-    if (o->features > 1048576)
-        return "features: at most 2^20";
-    if (o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS)
-        return "features: for the Gaussian kernel only";
-    if (!npksdi_is_flag(o->diagnose))
-        return "diagnose: 0 or 1";
-    if (o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR)
-        return "diagnose: in linear time only for NPKSD_FORM_VECTOR";
+    NPKSDI_REFUSE(o->features > 1048576, "features: at most 2^20");
+    NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
+                  "features: for the Gaussian kernel only");
+    NPKSDI_REFUSE(!npksdi_is_flag(o->diagnose), "diagnose: 0 or 1");
+    NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
+                  "diagnose: in linear time only for NPKSD_FORM_VECTOR");
     return NULL;
 }
 
 static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, size_t m)
 {
-    if (o->calibration != NPKSD_CALIBRATE_MONTE_CARLO && !npksdi_wild(o))
-        return "calibration: unknown value";
+    NPKSDI_REFUSE(o->calibration != NPKSD_CALIBRATE_MONTE_CARLO && !npksdi_wild(o),
+                  "calibration: unknown value");
     if (npksdi_wild(o)) {
-        if (o->estimator != NPKSD_ESTIMATOR_CALLBACK)
-            return "calibration: the wild bootstrap is wrong for estimated scores";
-        if (o->components != NPKSD_COMPONENT_STEIN)
-            return "components: the wild bootstrap allows STEIN only";
-        if (o->features > 0 || o->smooth > 0)
-            return "features, smooth: not with the wild bootstrap";
-        if (o->stop_after > 0)
-            return "stop_after: not with the wild bootstrap";
-        if (o->resample_redraw)
-            return "resample_redraw: not with the wild bootstrap";
+        NPKSDI_REFUSE(o->estimator != NPKSD_ESTIMATOR_CALLBACK,
+                      "calibration: the wild bootstrap is wrong for estimated scores");
+        NPKSDI_REFUSE(o->components != NPKSD_COMPONENT_STEIN,
+                      "components: the wild bootstrap allows STEIN only");
+        NPKSDI_REFUSE(o->features > 0 || o->smooth > 0,
+                      "features, smooth: not with the wild bootstrap");
+        NPKSDI_REFUSE(o->stop_after > 0 || o->resample_redraw,
+                      "stop_after, resample_redraw: not with the wild bootstrap");
     }
-    if (o->stop_after > o->replicates)
-        return "stop_after: at most replicates";
-    if (o->stop_after > 0 && o->diagnose)
-        return "stop_after: not with a diagnosis, whose p-values it does not cover";
-    if (o->pilot < 2 && npksdi_needs_pilot(o, n, m))
-        return "pilot: several numbers (or a two-sided one, or diagnose) need at least 2";
+    NPKSDI_REFUSE(o->stop_after > o->replicates, "stop_after: at most replicates");
+    NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
+                  "stop_after: not with a diagnosis, whose p-values it does not cover");
+    NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
+                  "pilot: several numbers (or a two-sided one, or diagnose) need at least 2");
     return NULL;
 }
 
@@ -1702,7 +1674,7 @@ typedef struct npksdi_kernels {
     npksd_real scale_[NPKSD_SCALES_MAX + 1];
     npksd_real floor_[NPKSD_SCALES_MAX + 1]; /* before squaring: keeps the result a normal number */
     int squarings_[NPKSD_SCALES_MAX + 1];
-    int doublings_[NPKSD_SCALES_MAX + 1]; /* linear time: of the angles of an earlier kernel ... */
+    int doublings_[NPKSD_SCALES_MAX + 1];  /* linear time: of the angles of an earlier kernel ... */
     size_t doubled_[NPKSD_SCALES_MAX + 1]; /* ... which is this one; 0 doublings: none */
     unsigned wanted_[NPKSD_SCALES_MAX + 1]; /* NPKSD_COMPONENT_ that use it for every data set */
 } npksdi_kernels;
@@ -1717,227 +1689,180 @@ typedef struct npksdi_number {
 
 enum {
     NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 9,
-    NPKSDI_EDGES = 128,                     /* of a column's margin */
-    NPKSDI_CODES = 2 * NPKSDI_EDGES + 1,    /* places of a value among them */
-    NPKSDI_PAIR_COLUMNS = 256,              /* at most so many columns are paired */
-    NPKSDI_SHIFTS = 4,                      /* neighbours that a vector of the ring is paired with */
+    NPKSDI_EDGES = 128,                  /* of a column's margin */
+    NPKSDI_CODES = 2 * NPKSDI_EDGES + 1, /* places of a value among them */
+    NPKSDI_PAIR_COLUMNS = 256,           /* at most so many columns are paired */
+    NPKSDI_SHIFTS = 4,                   /* neighbours that a vector of the ring is paired with */
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
-    NPKSDI_COLUMN_NUMBERS = 3               /* of the diagnosis: score, margin, spread */
+    NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
 };
 #define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
+
+/* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
+#define NPKSDI_MODEL_ARRAYS(X)                                                                       \
+    /* scale: z = (x - centre) / scale, as a ruler; box: range of the kept rows, caller's units */   \
+    X(npksd_real, centre_, m, 1, SAVED)                                                              \
+    X(npksd_real, scale_, m, 1, SAVED)                                                               \
+    X(npksd_real, ruler_, m, 3, LOCAL)                                                               \
+    X(npksd_real, box_low_, m, 1, SAVED)                                                             \
+    X(npksd_real, box_high_, m, 1, SAVED)                                                            \
+    /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */        \
+    X(uint32_t, family_of_, m, 1, SAVED)                                                             \
+    X(npksd_real, x_low_, m, 1, SAVED)                                                               \
+    X(npksd_real, x_high_, m, 1, SAVED)                                                              \
+    X(npksd_real, knot_low_, m, 1, SAVED)                                                            \
+    X(npksd_real, knot_inverse_, m, 1, SAVED)                                                        \
+    X(npksd_real, summary_centre_, m, d, SAVED)                                                      \
+    X(npksd_real, summary_inverse_, m, d, SAVED)                                                     \
+    X(npksd_real, t_low_, m, d, SAVED)                                                               \
+    X(npksd_real, t_high_, m, d, SAVED)                                                              \
+    X(npksd_real, theta_, m, owner->theta_stride_, SAVED)                                            \
+    X(npksd_real, centres_, centre, owner->centre_count_, SAVED)                                     \
+    /* operator: w_i of the shared index set; linear time: panels of frequencies */                  \
+    X(npksd_real, weights_, m, 1, SAVED)                                                             \
+    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                        \
+    /* margins: normal score of a code; edges, scaled; share of rows up to a code; mean of z; mean \
+       of squared normal scores; columns that are paired, and their correlations */ \
+    X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                          \
+    X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                              \
+    X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                             \
+    X(npksd_real, means_, margins, 1, SAVED)                                                         \
+    X(npksd_real, squares_, margins, 1, SAVED)                                                       \
+    X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                             \
+    X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                                 \
+    /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                  \
+    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, SAVED)                                 \
+    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, SAVED)                            \
+    /* what makes the numbers comparable, and behind them those of the columns */                    \
+    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, SAVED)                                        \
+    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, SAVED)                                          \
+    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, SAVED)
 
 typedef struct npksdi_model {
     npksd_options options_; /* checked; scales are in kernels_ */
     size_t n_, m_, panels_; /* rows of a data set, columns, panels of rows */
     unsigned flags_;
-
-    /* scale: z = (x - centre) / scale */
-    npksd_real *centre_, *scale_, *ruler_; /* ruler_: 3 numbers a column, see npksdi_set_ruler */
-    npksd_real *box_low_, *box_high_;      /* range of the kept rows, caller's units */
-
-    /* scores */
     int summary_; /* NPKSD_SUMMARY_, NONE for one column */
     size_t d_;    /* numbers in t */
     size_t family_count_, theta_stride_, centre_count_, features_max_;
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
-    uint32_t *family_of_;                           /* of each coordinate */
-    npksd_real *x_low_, *x_high_;                   /* range of z */
-    npksd_real *knot_low_, *knot_inverse_;          /* splines: first knot, 1 / range */
-    npksd_real *summary_centre_, *summary_inverse_; /* m x d, not for ALL */
-    npksd_real *t_low_, *t_high_;
-    npksd_real *theta_, *centres_;
-
-    /* operator */
-    npksd_real *weights_; /* w_i, the index set shared by all data sets */
-    size_t columns_;      /* most columns that a data set can have */
+    size_t columns_; /* most columns that the operator can have */
     npksd_real bandwidth_;
     npksdi_kernels kernels_;
     size_t frequency_panels_;
-    npksd_real *frequencies_; /* linear time: panels of NPKSDI_T, m x NPKSDI_T each */
-
-    /* what the generator's rows look like, without scores */
     int has_margins_, has_waves_;
     size_t pair_columns_;
     npksd_real reference_rows_;
-    npksd_real *normal_scores_; /* of the codes */
-    npksd_real *edges_;         /* m x NPKSDI_EDGES, scaled units */
-    npksd_real *shares_;        /* m x NPKSDI_CODES: share of rows up to a code */
-    npksd_real *means_;         /* m: mean of z */
-    npksd_real *squares_;       /* m: mean of squared normal scores */
-    uint32_t *paired_;          /* the columns of the pairs */
-    npksd_real *correlations_;  /* of normal scores; a moment matrix */
-    npksd_real *ring_;          /* MMD: m x NPKSDI_T, the vectors that frequencies are made of */
-    npksd_real *waves_;         /* NPKSDI_WAVES: mean cosines and sines */
-
-    /* the numbers, and what makes them comparable (after them: those of the columns) */
     size_t number_count_, gauge_count_;
     npksdi_number number_[NPKSDI_NUMBERS_MAX];
-    npksd_real *gauge_mean_, *gauge_sd_, *gauge_skew_;
+    NPKSDI_MODEL_ARRAYS(NPKSDI_DECLARE)
 } npksdi_model;
+
+static void npksdi_model_arrays(npksdi_model *owner, npksdi_walk *walk)
+{
+    size_t m = owner->m_, margins = owner->has_margins_ ? m : 0, frequencies = m * NPKSDI_T;
+    int all = owner->summary_ == NPKSD_SUMMARY_ALL;
+    size_t d = all ? 0 : owner->d_, centre = npksdi_times(walk, m, all ? 1 : 1 + owner->d_);
+    size_t pairs = npksdi_padded(owner->pair_columns_);
+    NPKSDI_MODEL_ARRAYS(NPKSDI_VISIT)
+}
+
+/* NPKSDI_G rows against a panel: G = x.x', A, C, D and r as >>tiles has them; the Gaussian kernel that
+   the next one is made from; the kernels in use; u. */
+typedef struct npksdi_tile {
+    npksd_real G_[NPKSDI_TILE], A_[NPKSDI_TILE], C_[NPKSDI_TILE], D_[NPKSDI_TILE], r_[NPKSDI_TILE];
+    npksd_real chain_[NPKSDI_TILE], k0_[NPKSDI_TILE], k1_[NPKSDI_TILE], k2_[NPKSDI_TILE];
+    npksd_real u_[NPKSDI_TILE], mask_[NPKSDI_TILE];
+} npksdi_tile;
+
+static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, size_t count,
+                                     size_t each, int saved)
+{
+    (void)saved;
+    if (walk->mode_ <= NPKSDI_PLACE)
+        *array = (npksdi_tile *)npksdi_room(walk, count, each, sizeof **array);
+}
+
+/* T = NPKSDI_T rows of a panel, k columns of the operator, p features. */
+#define NPKSDI_SCRATCH_ARRAYS(X)                                                                     \
+    X(npksd_real, rows_, model->n_, m, LOCAL)                                                        \
+    X(npksd_real, signs_, npksdi_wild(o) ? padded : 0, 1, LOCAL)                                     \
+    /* a panel on its way from rows to scores: ones, scaled columns, shared bumps; the summary of  \
+       one coordinate, and room for a callback; sum and sum of squares of the columns */ \
+    X(npksd_real, z_, 1 + m + model->centre_count_, T, LOCAL)                                        \
+    X(npksd_real, t_, model->d_ + npksdi_ceil_div(model->d_, T), T, LOCAL)                           \
+    X(npksd_real, totals_, 2, T, LOCAL)                                                              \
+    X(npksd_real, scores_, m, T, LOCAL)                                                              \
+    X(npksd_real, phi_, npksdi_max_size(p, 4), T, LOCAL)                                             \
+    X(npksd_real, slope_, npksdi_max_size(p, 4), T, LOCAL)                                           \
+    X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                          \
+    X(npksd_real, work_, 36 + 45, T, LOCAL)                                                          \
+    X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)             \
+    /* columns of the Stein kernel, in units of the bandwidth: x, weighted s, their sum, weighted  \
+       x if weights differ; |x|^2, s.x, weighted |x|^2, |s|^2 */ \
+    X(npksd_real, weights_, m, 1, LOCAL)                                                             \
+    X(npksd_real, picks_, m, 1, LOCAL)                                                               \
+    X(npksd_real, x_, padded, m, LOCAL)                                                              \
+    X(npksd_real, s_, padded, k, LOCAL)                                                              \
+    X(npksd_real, p_, padded, k, LOCAL)                                                              \
+    X(npksd_real, wx_, unequal ? padded : T, k, LOCAL)                                               \
+    X(npksd_real, norm_, padded, 1, LOCAL)                                                           \
+    X(npksd_real, cross_, padded, 1, LOCAL)                                                          \
+    X(npksd_real, spread_, padded, 1, LOCAL)                                                         \
+    X(npksd_real, own_, padded, 1, LOCAL)                                                            \
+    /* sums over pairs or frequencies; for v_i; of each row, sum_b u(z_a, z_b) */                    \
+    X(npksdi_tile, tile_, linear ? 0 : 1, 1, LOCAL)                                                  \
+    X(npksd_real, turns_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                              \
+    X(npksd_real, lanes_, 2 * kernels + 1, T, LOCAL)                                                 \
+    X(npksd_real, sums_, sums, 1, LOCAL)                                                             \
+    X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                              \
+    X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                       \
+    X(npksd_real, rho_, diagnosed, 2, LOCAL)                                                         \
+    X(npksd_real, coordinate_, o->diagnose ? 3 * m : 0, T, LOCAL)                                    \
+    X(npksd_real, row_sums_, padded, 1, LOCAL)                                                       \
+    /* sums over rows: codes (panels of m x T), and how often each occurs in a column; z; normal   \
+       scores: mean, 1/deviation or 0, products; waves */ \
+    X(uint32_t, codes_, margins, padded, LOCAL)                                                      \
+    X(uint32_t, histogram_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                                \
+    X(npksd_real, z_sums_, margins, T, LOCAL)                                                        \
+    X(npksd_real, score_mean_, margins, 1, LOCAL)                                                    \
+    X(npksd_real, score_inverse_, margins, 1, LOCAL)                                                 \
+    X(npksd_real, pair_sums_, pairs, npksdi_padded(pairs), LOCAL)                                    \
+    X(npksd_real, wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, LOCAL)                        \
+    /* the numbers, then v_i, margin and spread of the columns; the same without signs */            \
+    X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)               \
+    X(npksd_real, observed_values_, npksdi_wild(o) ? model->gauge_count_ : 0, 1, LOCAL)
 
 /* What one data set in work needs. Rows travel in panels of NPKSDI_T rows, column by column. */
 typedef struct npksdi_scratch {
     npksd_rng rng_;
     npksd_rng_state rng_state_;
     void *user_data_;
-    int bad_summary_; /* summary_fn wrote NaN or infinity */
-    int with_base_;   /* sums of the base kernel, too: a check, or diagnose */
-    int with_signs_;  /* wild bootstrap: pairs are multiplied by signs_ */
-    npksd_real *rows_, *signs_;
-
-    /* a panel on its way from rows to scores */
-    npksd_real *z_;      /* a row of ones, m scaled columns, shared bumps */
-    npksd_real *t_;      /* summary of one coordinate, and room for a callback */
-    npksd_real *totals_; /* sum and sum of squares of the columns */
-    npksd_real *scores_, *phi_, *slope_, *turned_, *work_, *callback_;
-
-    /* columns of the Stein kernel: x / sigma and sigma s */
-    size_t columns_;           /* of s_ and p_ */
-    int equal_;                /* all weights 1/m: X X' serves twice */
-    npksd_real weight_sum_;    /* sum_i w_i^2 */
-    npksd_real *weights_, *picks_;
-    npksd_real *x_, *s_, *p_, *wx_;
-    npksd_real *norm_, *cross_, *spread_, *own_;
-
-    /* sums over pairs, or over frequencies */
-    npksd_real *tile_, *mask_, *lanes_, *sums_, *moment_;
-    npksd_real *raw_s_, *rho_, *coordinate_; /* diagnose: for v_i */
-    npksd_real *row_sums_;                   /* a check: sum_b u(z_a, z_b) */
-
-    /* sums over rows */
-    uint16_t *codes_;        /* places among the edges: panels of m x NPKSDI_T */
-    uint32_t *histogram_;    /* NPKSDI_CODES: of one column */
-    npksd_real *z_sums_;     /* m x NPKSDI_T */
-    npksd_real *score_mean_, *score_inverse_; /* m: of normal scores; 1/deviation or 0 */
-    npksd_real *pair_sums_;  /* moment matrix of the paired columns */
-    npksd_real *wave_sums_;  /* NPKSDI_WAVES */
-
-    npksd_real *values_; /* the numbers; then v_i, margin and spread of the columns */
-    npksd_real *observed_values_; /* wild bootstrap: the same, before the signs */
+    int bad_summary_;       /* summary_fn wrote NaN or infinity */
+    int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
+    int with_signs_;        /* wild bootstrap: pairs are multiplied by signs_ */
+    size_t columns_;        /* of s_ and p_ */
+    int equal_;             /* all weights 1/m: X X' serves twice */
+    npksd_real weight_sum_; /* sum_i w_i^2 */
     npksd_real largest_pair_;
+    NPKSDI_SCRATCH_ARRAYS(NPKSDI_DECLARE)
 } npksdi_scratch;
 
-/* ---- the lists: pointer, count x each, saved or not ---- */
-
-static void npksdi_model_arrays(npksdi_model *model, npksdi_walk *walk)
+static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *owner,
+                                  npksdi_walk *walk)
 {
     const npksd_options *o = &model->options_;
-    const int kept = NPKSDI_PRIVATE, saved = NPKSDI_SAVED;
-    size_t m = model->m_, d = model->summary_ == NPKSD_SUMMARY_ALL ? 0 : model->d_, pairs;
-    size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_; /* numbers a column */
-    size_t margins = model->has_margins_ ? m : 0;
-    int drawn = o->resample > 0 && !o->resample_redraw;
-    npksdi_reals(walk, &model->centre_, m, 1, saved);
-    npksdi_reals(walk, &model->scale_, m, 1, saved);
-    npksdi_reals(walk, &model->ruler_, m, 3, kept);
-    npksdi_reals(walk, &model->box_low_, m, 1, saved);
-    npksdi_reals(walk, &model->box_high_, m, 1, saved);
-    npksdi_reals(walk, &model->weights_, m, 1, drawn ? saved : kept);
-    npksdi_ints(walk, &model->family_of_, m, saved);
-    npksdi_reals(walk, &model->x_low_, m, 1, saved);
-    npksdi_reals(walk, &model->x_high_, m, 1, saved);
-    npksdi_reals(walk, &model->knot_low_, m, 1, saved);
-    npksdi_reals(walk, &model->knot_inverse_, m, 1, saved);
-    npksdi_reals(walk, &model->summary_centre_, m, d, saved);
-    npksdi_reals(walk, &model->summary_inverse_, m, d, saved);
-    npksdi_reals(walk, &model->t_low_, m, d, saved);
-    npksdi_reals(walk, &model->t_high_, m, d, saved);
-    npksdi_reals(walk, &model->theta_, m, model->theta_stride_, saved);
-    npksdi_reals(walk, &model->centres_, npksdi_times(walk, m, centre), model->centre_count_, saved);
-    npksdi_reals(walk, &model->frequencies_, model->frequency_panels_ * NPKSDI_T, m, saved);
-    npksdi_reals(walk, &model->normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, kept);
-    npksdi_reals(walk, &model->edges_, margins, NPKSDI_EDGES, saved);
-    npksdi_reals(walk, &model->shares_, margins, NPKSDI_CODES, saved);
-    npksdi_reals(walk, &model->means_, margins, 1, saved);
-    npksdi_reals(walk, &model->squares_, margins, 1, saved);
-    pairs = npksdi_padded(model->pair_columns_);
-    npksdi_ints(walk, &model->paired_, model->pair_columns_, saved);
-    npksdi_reals(walk, &model->correlations_, model->pair_columns_, pairs, saved);
-    npksdi_reals(walk, &model->ring_, model->has_waves_ ? m : 0, NPKSDI_T, saved);
-    npksdi_reals(walk, &model->waves_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, saved);
-    npksdi_reals(walk, &model->gauge_mean_, model->gauge_count_, 1, saved);
-    npksdi_reals(walk, &model->gauge_sd_, model->gauge_count_, 1, saved);
-    npksdi_reals(walk, &model->gauge_skew_, model->gauge_count_, 1, saved);
-}
-
-/* The scratch of one tile, each NPKSDI_TILE long. */
-enum {
-    NPKSDI_TILE_G,
-    NPKSDI_TILE_A,
-    NPKSDI_TILE_C,
-    NPKSDI_TILE_D,
-    NPKSDI_TILE_R,
-    NPKSDI_TILE_CHAIN,
-    NPKSDI_TILE_K0,
-    NPKSDI_TILE_K1,
-    NPKSDI_TILE_K2,
-    NPKSDI_TILE_U,
-    NPKSDI_TILE_ARRAYS
-};
-
-static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *w, npksdi_walk *walk)
-{
-    const npksd_options *o = &model->options_;
-    const int kept = NPKSDI_PRIVATE;
     size_t m = model->m_, k = model->columns_, padded = model->panels_ * NPKSDI_T, T = NPKSDI_T;
-    size_t p = model->features_max_, kernels = model->kernels_.count_;
-    size_t widest = npksdi_max_size(p, npksdi_max_size(m + 1, model->pair_columns_));
+    size_t p = model->features_max_, kernels = model->kernels_.count_, pairs = model->pair_columns_;
+    size_t widest = npksdi_max_size(p, npksdi_max_size(m + 1, pairs));
     size_t diagnosed = o->diagnose ? padded : 0, margins = model->has_margins_ ? m : 0;
     int linear = o->features > 0, unequal = o->resample > 0 || o->form == NPKSD_FORM_SCALAR;
-    npksdi_reals(walk, &w->rows_, model->n_, m, kept);
-    npksdi_reals(walk, &w->signs_, npksdi_wild(o) ? padded : 0, 1, kept);
-    npksdi_reals(walk, &w->z_, 1 + m + model->centre_count_, T, kept);
-    npksdi_reals(walk, &w->t_, model->d_ + npksdi_ceil_div(model->d_, T), T, kept);
-    npksdi_reals(walk, &w->totals_, 2, T, kept);
-    npksdi_reals(walk, &w->scores_, m, T, kept);
-    npksdi_reals(walk, &w->phi_, p, T, kept);
-    npksdi_reals(walk, &w->slope_, p, T, kept);
-    npksdi_reals(walk, &w->turned_, npksdi_padded(widest), T, kept);
-    npksdi_reals(walk, &w->work_, 36 + 45, T, kept);
-    npksdi_reals(walk, &w->callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, kept);
-    npksdi_reals(walk, &w->weights_, m, 1, kept);
-    npksdi_reals(walk, &w->picks_, m, 1, kept);
-    npksdi_reals(walk, &w->x_, padded, m, kept);
-    npksdi_reals(walk, &w->s_, padded, k, kept);
-    npksdi_reals(walk, &w->p_, padded, k, kept);
-    npksdi_reals(walk, &w->wx_, unequal ? padded : T, k, kept);
-    npksdi_reals(walk, &w->norm_, padded, 1, kept);
-    npksdi_reals(walk, &w->cross_, padded, 1, kept);
-    npksdi_reals(walk, &w->spread_, padded, 1, kept);
-    npksdi_reals(walk, &w->own_, padded, 1, kept);
-    npksdi_reals(walk, &w->tile_,
-                 linear ? (2 * kernels + 1) * T * T : NPKSDI_TILE_ARRAYS * NPKSDI_TILE, 1, kept);
-    npksdi_reals(walk, &w->mask_, NPKSDI_TILE, 1, kept);
-    npksdi_reals(walk, &w->lanes_, 2 * kernels + 1, T, kept);
-    npksdi_reals(walk, &w->sums_,
-                 linear ? npksdi_times(walk, kernels * model->frequency_panels_, (2 * k + 2) * T)
-                        : 2 * kernels + 1,
-                 1, kept);
-    npksdi_reals(walk, &w->moment_, linear ? k : 0, npksdi_padded(m + 1), kept);
-    npksdi_reals(walk, &w->raw_s_, diagnosed, m, kept);
-    npksdi_reals(walk, &w->rho_, diagnosed, 2, kept);
-    npksdi_reals(walk, &w->coordinate_, o->diagnose ? 3 * m : 0, T, kept);
-    npksdi_reals(walk, &w->row_sums_, padded, 1, kept);
-    npksdi_shorts(walk, &w->codes_, margins, padded);
-    npksdi_ints(walk, &w->histogram_, margins > 0 ? NPKSDI_CODES : 0, kept);
-    npksdi_reals(walk, &w->z_sums_, margins, T, kept);
-    npksdi_reals(walk, &w->score_mean_, margins, 1, kept);
-    npksdi_reals(walk, &w->score_inverse_, margins, 1, kept);
-    npksdi_reals(walk, &w->pair_sums_, model->pair_columns_, npksdi_padded(model->pair_columns_),
-                 kept);
-    npksdi_reals(walk, &w->wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, kept);
-    npksdi_reals(walk, &w->values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, kept);
-    npksdi_reals(walk, &w->observed_values_, npksdi_wild(o) ? model->gauge_count_ : 0, 1, kept);
+    size_t waves = npksdi_times(walk, kernels * model->frequency_panels_, (2 * k + 2) * T);
+    size_t sums = linear ? waves : 2 * kernels + 1;
+    NPKSDI_SCRATCH_ARRAYS(NPKSDI_VISIT)
 }
 
 /* ---- from options to sizes ---- */
-
-static size_t npksdi_theta_size(const npksdi_family *f)
-{
-    if (f->kind_ != NPKSD_ESTIMATOR_SPLINE)
-        return f->features_;
-    return (f->basis_ - 1) * f->t_terms_ * 4 + (f->features_ - f->basis_ * f->t_terms_);
-}
 
 /* The families that the fit tries, cheapest first. */
 static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
@@ -1960,7 +1885,7 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
         size_t p = npksdi_describe_family(f, list[k], o, model->m_, kept_rows);
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
-        model->theta_stride_ = npksdi_max_size(model->theta_stride_, npksdi_theta_size(f));
+        model->theta_stride_ = npksdi_max_size(model->theta_stride_, p);
         model->features_max_ = npksdi_max_size(model->features_max_, p);
         if (f->kind_ == NPKSD_ESTIMATOR_RBF)
             model->centre_count_ = f->basis_;
@@ -2096,16 +2021,21 @@ static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
         w->rng_.seek_fn(stream, w->rng_.user_data);
 }
 
-/* smooth > 0: add N(0, smooth^2) in scaled units, to fit rows, replicates and observed rows alike. */
+/* smooth > 0: add N(0, smooth^2) in scaled units to a column, or to all of them; to fit rows,
+   replicates and observed rows alike. */
+static void npksdi_add_column_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
+                                    size_t count, size_t j)
+{
+    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
+        rows[a * model->m_ + j] +=
+            model->options_.smooth * model->scale_[j] * npksd_normal(&w->rng_);
+}
 static void npksdi_add_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
                              size_t count)
 {
-    npksd_real smooth = model->options_.smooth;
-    if (!(smooth > 0))
-        return;
-    for (size_t a = 0; a < count; a++)
+    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
         for (size_t j = 0; j < model->m_; j++)
-            rows[a * model->m_ + j] += smooth * model->scale_[j] * npksd_normal(&w->rng_);
+            npksdi_add_column_noise(model, w, rows + a * model->m_, 1, j);
 }
 
 /* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite.
@@ -2173,9 +2103,10 @@ static size_t npksdi_spread_row(size_t n, size_t count, size_t j)
 /* ======== >>summaries: what a score knows of the other coordinates ======== */
 
 /* Sum and sum of squares of z over the coordinates. */
-static void npksdi_totals(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z)
+static void npksdi_totals(const npksdi_model *model, npksdi_scratch *w)
 {
     npksd_real sum[NPKSDI_T], square[NPKSDI_T];
+    const npksd_real *z = w->z_ + NPKSDI_T;
     for (size_t l = 0; l < NPKSDI_T; l++)
         sum[l] = square[l] = 0;
     for (size_t j = 0; j < model->m_; j++, z += NPKSDI_T)
@@ -2189,10 +2120,10 @@ static void npksdi_totals(const npksdi_model *model, npksdi_scratch *w, const np
 
 /* t of a callback, row by row; NaN and infinity are noted in the scratch. */
 static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *rows, size_t count, size_t i, npksd_real *out)
+                                    const npksd_real *rows, size_t count, size_t i)
 {
     const npksd_options *o = &model->options_;
-    npksd_real *one = out + model->d_ * NPKSDI_T; /* the callback writes d neighbours */
+    npksd_real *one = w->t_ + model->d_ * NPKSDI_T; /* the callback writes d neighbours */
     for (size_t l = 0; l < NPKSDI_T; l++) {
         int good = l < count;
         if (good) {
@@ -2201,17 +2132,24 @@ static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w
             w->bad_summary_ |= !good;
         }
         for (size_t k = 0; k < model->d_; k++)
-            out[k * NPKSDI_T + l] = good ? one[k] : 0;
+            w->t_[k * NPKSDI_T + l] = good ? one[k] : 0;
     }
 }
+/* Was one not a number? Asked once per item; the answer clears the note. */
+static npksd_status npksdi_summary_status(npksdi_scratch *w)
+{
+    int bad = w->bad_summary_;
+    w->bad_summary_ = 0;
+    return bad ? NPKSD_ERROR_NONFINITE : NPKSD_OK;
+}
 
-/* t for coordinate i, d x NPKSDI_T, from the panel z and its totals, or from the rows themselves. */
-static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
-                           const npksd_real *rows, size_t count, size_t i, npksd_real *out)
+/* t of coordinate i, d x NPKSDI_T, from the panel in z_ and its totals, or from the rows. */
+static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const npksd_real *rows,
+                           size_t count, size_t i)
 {
     size_t m = model->m_;
-    const npksd_real *totals = w->totals_, *x = z + i * NPKSDI_T;
-    npksd_real others = 1 / (npksd_real)(m > 1 ? m - 1 : 1);
+    const npksd_real *totals = w->totals_, *z = w->z_ + NPKSDI_T, *x = z + i * NPKSDI_T;
+    npksd_real *out = w->t_, others = 1 / (npksd_real)(m > 1 ? m - 1 : 1);
     switch (model->summary_) {
     case NPKSD_SUMMARY_MEAN:
     case NPKSD_SUMMARY_MEAN_VAR:
@@ -2233,49 +2171,35 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const n
         NPKSD_MEMCPY(out, z, i * NPKSDI_T * sizeof *z);
         NPKSD_MEMCPY(out + i * NPKSDI_T, x + NPKSDI_T, (m - 1 - i) * NPKSDI_T * sizeof *z);
         break;
-    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, rows, count, i, out); break;
+    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, rows, count, i); break;
     default: break;
     }
 }
 
-/* Summaries are centred and scaled by the fit sample; the other coordinates themselves already are. */
+/* The same, centred and scaled by the fit sample; the other coordinates themselves already are. */
 static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *z, const npksd_real *rows, size_t count,
-                                    size_t i, npksd_real *out)
+                                    const npksd_real *rows, size_t count, size_t i)
 {
-    npksdi_summary(model, w, z, rows, count, i, out);
-    if (model->summary_ == NPKSD_SUMMARY_ALL)
-        return;
-    for (size_t k = 0; k < model->d_; k++) {
-        npksd_real half = model->summary_centre_[i * model->d_ + k] * NPKSDI_C(0.5);
-        npksd_real inverse = model->summary_inverse_[i * model->d_ + k];
-        npksd_real *one = out + k * NPKSDI_T;
+    npksdi_summary(model, w, rows, count, i);
+    for (size_t k = 0; k < model->d_ && model->summary_ != NPKSD_SUMMARY_ALL; k++) {
+        npksd_real centre = model->summary_centre_[i * model->d_ + k];
+        npksd_real inverse = model->summary_inverse_[i * model->d_ + k],
+                   *one = w->t_ + k * NPKSDI_T;
+        npksdi_limit(one, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
+            one[l] = (one[l] - centre) * inverse;
         npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
-}
-
-/* Was a summary not a number? Asked once per item; the answer clears the note. */
-static npksd_status npksdi_summary_status(npksdi_scratch *w)
-{
-    int bad = w->bad_summary_;
-    w->bad_summary_ = 0;
-    return bad ? NPKSD_ERROR_NONFINITE : NPKSD_OK;
 }
 
 /* The range of number k of t for coordinate i. */
 static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_real *low,
                            npksd_real *high)
 {
-    if (model->summary_ == NPKSD_SUMMARY_ALL) {
-        size_t j = k < i ? k : k + 1;
-        *low = model->x_low_[j];
-        *high = model->x_high_[j];
-    } else {
-        *low = model->t_low_[i * model->d_ + k];
-        *high = model->t_high_[i * model->d_ + k];
-    }
+    int all = model->summary_ == NPKSD_SUMMARY_ALL;
+    size_t j = k < i ? k : k + 1, at = i * model->d_ + k;
+    *low = all ? model->x_low_[j] : model->t_low_[at];
+    *high = all ? model->x_high_[j] : model->t_high_[at];
 }
 
 /* ======== >>scores: families of features, and the scores they give ======== */
@@ -2285,14 +2209,13 @@ static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
-    npksd_real inside[NPKSDI_T];
+    npksd_real inside[NPKSDI_T], root = 0; /* sqrt(k) */
     for (size_t l = 0; l < NPKSDI_T; l++) {
         inside[l] = x[l];
         h[l] = 1;
         slope[l] = 0;
     }
     npksdi_limit(inside, low, high);
-    npksd_real root = 0; /* sqrt(k) */
     for (size_t k = 0; k < degree; k++) {
         npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next;
         npksd_real *hk = h + k * NPKSDI_T, *up = hk + NPKSDI_T;
@@ -2308,43 +2231,49 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
             h[k * NPKSDI_T + l] += slope[k * NPKSDI_T + l] * (x[l] - inside[l]);
 }
 
-/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b. work: 4 (degree+1) panels. */
-static void npksdi_t_basis(const npksdi_model *model, size_t i, const npksd_real *tt, size_t degree,
-                           npksd_real *basis, npksd_real *work)
+/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b; d <= 2 (or degree 0). They
+   are left behind 36 panels of work, which is where this returns. */
+static npksd_real *npksdi_t_basis(const npksdi_model *model, size_t i, const npksd_real *tt,
+                                  size_t degree, npksd_real *work)
 {
-    size_t span = (degree + 1) * NPKSDI_T;
-    for (size_t k = 0; k < model->d_ && degree > 0; k++) {
-        npksd_real low, high;
+    size_t span = (degree + 1) * NPKSDI_T, d = degree > 0 ? model->d_ : 0;
+    npksd_real *basis = work + 36 * NPKSDI_T, *out = basis, low, high;
+    for (size_t k = 0; k < d; k++) {
         npksdi_t_range(model, i, k, &low, &high);
-        npksdi_hermite(tt + k * NPKSDI_T, low, high, degree, work + k * span, work + (2 + k) * span);
+        npksdi_hermite(tt + k * NPKSDI_T, low, high, degree, work + k * span,
+                       work + (2 + k) * span);
     }
-    size_t b_most = model->d_ >= 1 ? degree : 0, c_most = model->d_ >= 2 ? degree : 0;
-    for (size_t c = 0; c <= c_most; c++)
-        for (size_t b = 0; b <= b_most && b + c <= degree; b++)
+    for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
+        for (size_t b = 0; b <= (d >= 1 ? degree : 0) && b + c <= degree; b++)
             for (size_t l = 0; l < NPKSDI_T; l++)
-                *basis++ = (b > 0 ? work[b * NPKSDI_T + l] : 1) *
-                           (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
+                *out++ = (b > 0 ? work[b * NPKSDI_T + l] : 1)
+                    * (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
+    return basis;
 }
 
-/* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the position,
-   (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as straight lines.
-   value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
-static void npksdi_spline_basis(const npksd_real *x, npksd_real low, npksd_real inverse, size_t cells, int *cell,
-                                npksd_real *NPKSDI_RESTRICT value, npksd_real *NPKSDI_RESTRICT slope)
+/* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the
+   position, (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as
+   straight lines. value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
+static void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t cells,
+                                const npksd_real *x, size_t *cell,
+                                npksd_real *NPKSDI_RESTRICT value,
+                                npksd_real *NPKSDI_RESTRICT slope)
 {
-    npksd_real most = (npksd_real)cells, rate = inverse * most, sixth = 1 / NPKSDI_C(6);
-    npksd_real inside[NPKSDI_T], place[NPKSDI_T], beyond[NPKSDI_T];
+    npksd_real most = (npksd_real)cells, rate = model->knot_inverse_[i] * most;
+    npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
+    npksd_real inside[NPKSDI_T], beyond[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, 0, most);
     for (size_t l = 0; l < NPKSDI_T; l++) {
+        int k =
+            (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* the right end: in the last cell */
+        cell[l] = (size_t)k;
+        whole[l] = (npksd_real)k;
         beyond[l] = (x[l] - low) * rate - inside[l];
-        place[l] = npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* the right end is in the last cell */
     }
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        cell[l] = (int)place[l];
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real v = inside[l] - (npksd_real)cell[l], w = 1 - v;
+        npksd_real v = inside[l] - whole[l], w = 1 - v;
         npksd_real s0 = NPKSDI_C(-0.5) * w * w, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
         value[l] = w * w * w * sixth + s0 * beyond[l];
@@ -2358,269 +2287,189 @@ static void npksdi_spline_basis(const npksd_real *x, npksd_real low, npksd_real 
     }
 }
 
-/* The spline features as they stand, without t: mostly 0. */
-static void npksdi_spline_features(const npksd_real *x, npksd_real low, npksd_real inverse, size_t basis,
-                                   npksd_real *phi, npksd_real *slope)
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
+static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
 {
-    npksd_real values[4 * NPKSDI_T], slopes[4 * NPKSDI_T];
-    int cell[NPKSDI_T];
-    NPKSD_MEMSET(phi, 0, basis * NPKSDI_T * sizeof *phi);
-    NPKSD_MEMSET(slope, 0, basis * NPKSDI_T * sizeof *slope);
-    npksdi_spline_basis(x, low, inverse, basis - 3, cell, values, slopes);
-    for (size_t k = 0; k < 4; k++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            phi[((size_t)cell[l] + k) * NPKSDI_T + l] = values[k * NPKSDI_T + l];
-            slope[((size_t)cell[l] + k) * NPKSDI_T + l] = slopes[k * NPKSDI_T + l];
-        }
+    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
+                                                : 2 / (npksd_real)(1 + model->d_);
 }
-
-/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c; terms = 1 + d rows of `point`. */
-static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d, const npksd_real *centre,
-                        npksd_real half_inverse, npksd_real *out)
+static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d,
+                        const npksd_real *centre, npksd_real rate, npksd_real *out)
 {
     npksd_real r[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
     for (size_t k = 0; k < d; k++)
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real e = tt[k * NPKSDI_T + l] - centre[1 + k];
-            r[l] += e * e;
+            npksd_real apart = tt[k * NPKSDI_T + l] - centre[1 + k];
+            r[l] += apart * apart;
         }
     for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = npksdi_max(NPKSDI_EXP_LOW, -r[l] * half_inverse);
+        r[l] = npksdi_max(NPKSDI_EXP_LOW, -r[l] * rate);
     for (size_t l = 0; l < NPKSDI_T; l++)
         out[l] = NPKSDI_EXP_INSIDE(r[l]);
 }
-
-/* 1/(2 h^2) of the bumps: h^2 = (1 + d)/4, and m/2 for bumps in R^m. */
-static npksd_real npksdi_bump_rate(const npksdi_model *model)
-{
-    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_ : 2 / (npksd_real)(1 + model->d_);
-}
-
-/* phi(x, t) and d phi / dx with t held fixed, p x NPKSDI_T each, for the families with features of
-   their own for every coordinate (not for splines times polynomials in t: those are sparse). work: room
-   for 46 + 36 panels. */
-static void npksdi_features(const npksdi_model *model, const npksdi_family *f, size_t i, const npksd_real *x,
-                            const npksd_real *tt, npksd_real *phi, npksd_real *slope, npksd_real *work)
-{
-    size_t d = model->d_, at = 0;
-    npksd_real *t_basis = work + 36 * NPKSDI_T;
-    npksd_real *h = work, *dh = work + 9 * NPKSDI_T;
-    int additive = d > 2, linear = f->kind_ == NPKSD_ESTIMATOR_GAUSS || f->kind_ == NPKSD_ESTIMATOR_RBF;
-    if (f->kind_ == NPKSD_ESTIMATOR_POLY) {
-        npksdi_t_basis(model, i, tt, additive ? 0 : f->degree_, t_basis, work);
-        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], f->degree_, h, dh);
-        size_t b_most = d >= 1 && !additive ? f->degree_ : 0, c_most = d == 2 ? f->degree_ : 0, r = 0;
-        for (size_t c = 0; c <= c_most; c++)
-            for (size_t b = 0; b <= b_most && b + c <= f->degree_; b++, r++)
-                for (size_t a = 0; a + b + c <= f->degree_; a++, at++)
-                    for (size_t l = 0; l < NPKSDI_T; l++) {
-                        npksd_real tb = t_basis[r * NPKSDI_T + l];
-                        phi[at * NPKSDI_T + l] = h[a * NPKSDI_T + l] * tb;
-                        slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * tb;
-                    }
-    } else if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
-        npksdi_spline_features(x, model->knot_low_[i], model->knot_inverse_[i],
-                               f->basis_, phi, slope);
-        at = f->basis_;
-    } else {
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            phi[l] = 1;
-            phi[NPKSDI_T + l] = x[l];
-            slope[l] = 0;
-            slope[NPKSDI_T + l] = 1;
-        }
-        at = 2;
-    }
-    if (additive || linear)
-        for (size_t k = 0; k < d; k++, at++)
-            for (size_t l = 0; l < NPKSDI_T; l++) {
-                phi[at * NPKSDI_T + l] = tt[k * NPKSDI_T + l];
-                slope[at * NPKSDI_T + l] = 0;
-            }
-    if (additive && !linear)
-        for (size_t k = 0; k < d; k++, at++)
-            for (size_t l = 0; l < NPKSDI_T; l++) {
-                phi[at * NPKSDI_T + l] = x[l] * tt[k * NPKSDI_T + l];
-                slope[at * NPKSDI_T + l] = tt[k * NPKSDI_T + l];
-            }
-    if (f->kind_ == NPKSD_ESTIMATOR_RBF) {
-        const npksd_real *centre = model->centres_ + i * f->basis_ * (1 + d);
-        npksd_real rate = npksdi_bump_rate(model);
-        for (size_t k = 0; k < f->basis_; k++, at++, centre += 1 + d) {
-            npksd_real *bump = phi + at * NPKSDI_T;
-            npksdi_bump(x, tt, d, centre, rate, bump);
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
-        }
-    }
-    NPKSD_ASSERT(at == f->features_);
-}
-
 /* Summary ALL: bumps in R^m behind (1, z), shared by all coordinates. */
-static void npksdi_shared_bumps(const npksdi_model *model, npksd_real *ones_and_z, size_t count)
+static void npksdi_shared_bumps(const npksdi_model *model, npksdi_scratch *w)
 {
-    const npksd_real *z = ones_and_z + NPKSDI_T, *centre = model->centres_;
-    npksd_real *bump = ones_and_z + (1 + model->m_) * NPKSDI_T;
-    for (size_t k = 0; k < count; k++)
-        npksdi_bump(z, z + NPKSDI_T, model->m_ - 1, centre + k * model->m_, npksdi_bump_rate(model),
-                    bump + k * NPKSDI_T);
+    size_t m = model->m_, bumps = model->summary_ == NPKSD_SUMMARY_ALL ? model->centre_count_ : 0;
+    for (size_t k = 0; k < bumps; k++)
+        npksdi_bump(w->z_ + NPKSDI_T, w->z_ + 2 * NPKSDI_T, m - 1, model->centres_ + k * m,
+                    npksdi_bump_rate(model), w->z_ + (1 + m + k) * NPKSDI_T);
 }
 
-/* The fitted spline, cell by cell, as cubics in v for each polynomial in t; the first and the last
-   entry are the straight tails. u = (x - low) * rate + 1 picks the entry, v is what is left of u. */
-static void npksdi_spline_table(const npksdi_family *f, const npksd_real *theta, npksd_real *table)
+/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_, for
+   families with features of their own for every coordinate (not for splines times polynomials in t:
+   those are sparse):
+       GAUSS 1, x, t;  POLY h_a(x) h_b(t_1) h_c(t_2), a + b + c <= degree;  SPLINE B_a(x);  RBF 1, x, t
+       and bumps;  POLY and SPLINE with d > 2: then t and x t. */
+static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
+                            size_t i)
 {
-    size_t cells = f->basis_ - 3, terms = f->t_terms_;
-    npksd_real half = NPKSDI_C(0.5), sixth = 1 / NPKSDI_C(6);
-    for (size_t cell = 0; cell < cells; cell++)
-        for (size_t r = 0; r < terms; r++) {
-            const npksd_real *q = theta + cell * terms + r;
-            npksd_real q0 = q[0], q1 = q[terms], q2 = q[2 * terms], q3 = q[3 * terms];
-            npksd_real *a = table + ((cell + 1) * terms + r) * 4;
-            a[0] = (q0 + 4 * q1 + q2) * sixth;
-            a[1] = (q2 - q0) * half;
-            a[2] = (q0 - 2 * q1 + q2) * half;
-            a[3] = (q3 - q0 + 3 * (q1 - q2)) * sixth;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T, *tt = w->t_, *basis;
+    npksd_real *phi = w->phi_, *slope = w->slope_, *h = w->work_, *dh = h + 9 * NPKSDI_T;
+    size_t d = model->d_, at = 0, degree = f->degree_, cell[NPKSDI_T], flat;
+    int additive = d > 2, poly = f->kind_ == NPKSD_ESTIMATOR_POLY;
+    int spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE, rbf = f->kind_ == NPKSD_ESTIMATOR_RBF;
+    NPKSD_MEMSET(phi, 0, f->features_ * NPKSDI_T * sizeof *phi);
+    NPKSD_MEMSET(slope, 0, f->features_ * NPKSDI_T * sizeof *slope);
+    if (poly) {
+        basis = npksdi_t_basis(model, i, tt, additive ? 0 : degree, h);
+        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, h, dh);
+        for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
+            for (size_t b = 0; b <= (d == 1 || d == 2 ? degree - c : 0); b++, basis += NPKSDI_T)
+                for (size_t a = 0; a + b + c <= degree; a++, at++)
+                    for (size_t l = 0; l < NPKSDI_T; l++) {
+                        phi[at * NPKSDI_T + l] = h[a * NPKSDI_T + l] * basis[l];
+                        slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * basis[l];
+                    }
+    } else if (spline) {
+        npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, h, dh);
+        for (size_t k = 0; k < 4 * NPKSDI_T; k++) {
+            size_t to = (cell[k % NPKSDI_T] + k / NPKSDI_T) * NPKSDI_T + k % NPKSDI_T;
+            phi[to] = h[k];
+            slope[to] = dh[k];
         }
-    for (size_t r = 0; r < terms; r++) {
-        const npksd_real *first = table + (terms + r) * 4, *last = table + (cells * terms + r) * 4;
-        npksd_real *left = table + r * 4, *right = table + ((cells + 1) * terms + r) * 4;
-        left[0] = first[0] - first[1];
-        left[1] = first[1];
-        right[0] = last[0] + last[1] + last[2] + last[3];
-        right[1] = last[1] + 2 * last[2] + 3 * last[3];
-        left[2] = left[3] = right[2] = right[3] = 0;
+        at = f->basis_;
     }
-    NPKSD_MEMCPY(table + (cells + 2) * terms * 4, theta + f->basis_ * terms,
-                 (f->features_ - f->basis_ * terms) * sizeof *theta); /* t and x t, if additive */
+    for (size_t l = 0; l < NPKSDI_T && at == 0; l++) {
+        phi[l] = slope[NPKSDI_T + l] = 1;
+        phi[NPKSDI_T + l] = x[l];
+    }
+    at = at == 0 ? 2 : at;
+    flat = additive || !(poly || spline) ? d : 0;
+    NPKSD_MEMCPY(phi + at * NPKSDI_T, tt, flat * NPKSDI_T * sizeof *phi);
+    at += flat;
+    for (size_t k = 0; k < d * NPKSDI_T && additive && (poly || spline); k++) {
+        phi[at * NPKSDI_T + k] = x[k % NPKSDI_T] * tt[k];
+        slope[at * NPKSDI_T + k] = tt[k];
+    }
+    for (size_t k = 0; k < f->basis_ && rbf; k++, at++) {
+        const npksd_real *centre = model->centres_ + (i * f->basis_ + k) * (1 + d);
+        npksd_real rate = npksdi_bump_rate(model), *bump = phi + at * NPKSDI_T;
+        npksdi_bump(x, tt, d, centre, rate, bump);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
+    }
 }
 
-/* s = sum_r cubic_r(v) t_r, t_0 = 1, from the entry that each lane has in the table. */
-NPKSDI_INLINE void npksdi_spline_lanes(const npksd_real *table, size_t terms, const int *entry,
-                                       const npksd_real *v, const npksd_real *t_powers, npksd_real *s)
+/* s = sum_k B_(cell + k)(x) sum_r theta_kr t_r, t_0 = 1: four splines are not 0. */
+static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
+                                const npksdi_family *f, size_t i, npksd_real *s)
 {
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
+                     *theta = model->theta_ + i * model->theta_stride_;
+    const npksd_real *t_powers = w->t_ - NPKSDI_T, *linear = theta + f->basis_ * f->t_terms_;
+    size_t terms = f->t_terms_, cell[NPKSDI_T], d = model->d_;
+    npksd_real *value = w->phi_, *slope = w->slope_;
+    npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, value, slope);
+    if (terms > 1 && f->degree_ > 1) /* of degree 1: t itself */
+        t_powers = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        const npksd_real *a = table + (size_t)entry[l] * terms * 4;
-        npksd_real sum = ((a[3] * v[l] + a[2]) * v[l] + a[1]) * v[l] + a[0];
-        for (size_t r = 1; r < terms; r++) {
-            a += 4;
-            sum += (((a[3] * v[l] + a[2]) * v[l] + a[1]) * v[l] + a[0]) * t_powers[(r - 1) * NPKSDI_T + l];
+        const npksd_real *q = theta + cell[l] * terms;
+        s[l] = 0;
+        for (size_t k = 0; k < 4; k++, q += terms) {
+            npksd_real part = q[0];
+            for (size_t r = 1; r < terms; r++)
+                part += q[r] * t_powers[r * NPKSDI_T + l];
+            s[l] += value[k * NPKSDI_T + l] * part;
         }
-        s[l] = sum;
     }
-}
-
-static void npksdi_score_spline(const npksdi_model *model, const npksdi_family *f, size_t i,
-                                const npksd_real *x, const npksd_real *tt, npksd_real *s,
-                                npksd_real *work)
-{
-    const npksd_real *table = model->theta_ + i * model->theta_stride_, *t_powers = tt;
-    size_t cells = f->basis_ - 3, terms = f->t_terms_, d = model->d_;
-    npksd_real low = model->knot_low_[i], most = (npksd_real)cells;
-    npksd_real rate = model->knot_inverse_[i] * most, v[NPKSDI_T], place[NPKSDI_T];
-    int entry[NPKSDI_T];
-    if (terms > 1 && f->degree_ > 1) { /* of degree 1: t itself */
-        npksdi_t_basis(model, i, tt, f->degree_, work + 36 * NPKSDI_T, work);
-        t_powers = work + 37 * NPKSDI_T;
-    }
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        v[l] = place[l] = (x[l] - low) * rate + 1;
-    npksdi_limit(place, 0, most + 1);
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        entry[l] = (int)place[l];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        v[l] -= (npksd_real)entry[l];
-    if (terms == 1)
-        npksdi_spline_lanes(table, 1, entry, v, NULL, s);
-    else if (terms == 2)
-        npksdi_spline_lanes(table, 2, entry, v, t_powers, s);
-    else
-        npksdi_spline_lanes(table, terms, entry, v, t_powers, s);
-    if (d > 2) {
-        const npksd_real *slope = table + (cells + 2) * terms * 4;
-        for (size_t k = 0; k < d; k++)
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                s[l] += (slope[k] + slope[d + k] * x[l]) * tt[k * NPKSDI_T + l];
-    }
+    for (size_t k = 0; k < d && d > 2; k++)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            s[l] += (linear[k] + linear[d + k] * x[l]) * w->t_[k * NPKSDI_T + l];
 }
 
 /* s_i = theta_i' phi for one coordinate and one panel, for features of its own. */
 static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w, size_t i,
-                                    const npksd_real *z, const npksd_real *rows, size_t count,
-                                    npksd_real *s)
+                                    const npksd_real *rows, size_t count, npksd_real *s)
 {
-    const npksd_real *x = z + i * NPKSDI_T, *theta = model->theta_ + i * model->theta_stride_;
-    npksd_real *tt = w->t_, *phi = w->phi_, *work = w->work_;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
+                     *theta = model->theta_ + i * model->theta_stride_;
     const npksdi_family *f = model->family_ + model->family_of_[i];
-    npksdi_standard_summary(model, w, z, rows, count, i, tt);
+    npksdi_standard_summary(model, w, rows, count, i);
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
-        npksdi_score_spline(model, f, i, x, tt, s, work);
+        npksdi_score_spline(model, w, f, i, s);
     } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
         for (size_t l = 0; l < NPKSDI_T; l++)
             s[l] = theta[0] + theta[1] * x[l];
-        for (size_t k = 0; k < model->d_; k++)
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                s[l] += theta[2 + k] * tt[k * NPKSDI_T + l];
+        npksdi_product(s, NPKSDI_T, 1, theta + 2, 0, 1, w->t_, NPKSDI_T, model->d_, 1);
     } else {
-        npksdi_features(model, f, i, x, tt, phi, w->slope_, work);
-        npksdi_product(s, NPKSDI_T, 1, theta, 0, 1, phi, NPKSDI_T, f->features_, 0);
+        npksdi_features(model, w, f, i);
+        npksdi_product(s, NPKSDI_T, 1, theta, 0, 1, w->phi_, NPKSDI_T, f->features_, 0);
     }
 }
 
 /* The caller's own score, in scaled units. */
-static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w, const npksd_real *rows,
-                                          size_t count, npksd_real *s)
+static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w,
+                                          const npksd_real *rows, size_t count, npksd_real *s)
 {
-    const npksd_real *scale = model->scale_;
-    npksd_real *given = w->callback_;
     size_t m = model->m_;
-    if (model->options_.score_fn(rows, count, m, given, model->options_.score_user_data) != 0)
+    if (model->options_.score_fn(rows, count, m, w->callback_, model->options_.score_user_data)
+        != 0)
         return NPKSD_ERROR_GENERATOR;
-    if (!npksdi_finite(given, count * m))
+    if (!npksdi_finite(w->callback_, count * m))
         return NPKSD_ERROR_NONFINITE;
     for (size_t j = 0; j < m; j++) {
-        npksd_real most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale[j]);
+        npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            s[j * NPKSDI_T + l] = l < count ? npksdi_clamp(given[l * m + j], most) * scale[j] : 0;
+            s[j * NPKSDI_T + l] =
+                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
     }
     return NPKSD_OK;
 }
 
-/* Scores of one panel in scaled units, m x NPKSDI_T, 0 where weights are 0 (weights NULL: all fitted
-   coordinates). z is preceded by a row of ones; count rows of it are real. */
-static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch *w, npksd_real *z,
-                                       const npksd_real *rows, size_t count, const npksd_real *weights,
-                                       npksd_real *s)
+/* Scores of the panel in z_, which has count rows, in scaled units, m x NPKSDI_T; 0 where weights
+   are 0. */
+static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch *w,
+                                       const npksd_real *rows, size_t count,
+                                       const npksd_real *weights, npksd_real *s)
 {
+    const uint32_t *family_of = model->family_of_;
+    size_t stride = model->theta_stride_;
     if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
         return npksdi_score_callback(model, w, rows, count, s);
-    const uint32_t *family_of = model->family_of_;
-    npksdi_totals(model, w, z);
-    if (model->summary_ == NPKSD_SUMMARY_ALL && model->centre_count_ > 0)
-        npksdi_shared_bumps(model, z - NPKSDI_T, model->centre_count_);
-    const npksd_real *wanted = weights != NULL ? weights : model->weights_;
+    npksdi_totals(model, w);
+    npksdi_shared_bumps(model, w);
     for (size_t i = 0, run = 1; i < model->m_; i += run, run = 1) {
         npksd_real *out = s + i * NPKSDI_T;
         uint32_t family = family_of[i];
-        if (!(wanted[i] > 0)) {
+        if (!(weights[i] > 0)) {
             NPKSD_MEMSET(out, 0, NPKSDI_T * sizeof *out);
         } else if (family == NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
-                out[l] = -z[i * NPKSDI_T + l];
-        } else if (model->family_[family].shared_) { /* neighbours alike: one product of several rows */
-            while (i + run < model->m_ && family_of[i + run] == family && wanted[i + run] > 0)
+                out[l] = -w->z_[(1 + i) * NPKSDI_T + l];
+        } else if (model->family_[family].shared_) { /* neighbours alike: one product of several */
+            while (i + run < model->m_ && family_of[i + run] == family && weights[i + run] > 0)
                 run++;
-            npksdi_product(out, NPKSDI_T, run, model->theta_ + i * model->theta_stride_, model->theta_stride_, 1,
-                           z - NPKSDI_T, NPKSDI_T, model->family_[family].features_, 0);
+            npksdi_product(out, NPKSDI_T, run, model->theta_ + i * stride, stride, 1, w->z_,
+                           NPKSDI_T, model->family_[family].features_, 0);
         } else {
-            npksdi_score_coordinate(model, w, i, z, rows, count, out);
+            npksdi_score_coordinate(model, w, i, rows, count, out);
         }
     }
     for (size_t i = 0; i < model->m_ && count < NPKSDI_T; i++)
-        for (size_t l = count; l < NPKSDI_T; l++)
-            s[i * NPKSDI_T + l] = 0;
+        NPKSD_MEMSET(s + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *s);
     return npksdi_summary_status(w);
 }
 
@@ -2756,41 +2605,36 @@ typedef struct npksdi_kernel {
 } npksdi_kernel;
 
 static npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c, const npksd_real *mask,
-                                        npksd_real *tile)
+                                        npksdi_tile *t)
 {
     const npksdi_kernels *kernels = &model->kernels_;
-    const npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT chain = tile + NPKSDI_TILE_CHAIN * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT k0 = tile + NPKSDI_TILE_K0 * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT k1 = tile + NPKSDI_TILE_K1 * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT k2 = tile + NPKSDI_TILE_K2 * NPKSDI_TILE;
-    npksdi_kernel kernel = { k0, k1, k2 };
+    npksdi_kernel kernel = { t->k0_, t->k1_, t->k2_ };
     npksd_real inverse = 1 / kernels->scale_[c], least = kernels->floor_[c];
     int left = kernels->squarings_[c];
     if (model->options_.kernel == NPKSD_KERNEL_IMQ) {
         for (size_t i = 0; i < NPKSDI_TILE; i++) {
-            npksd_real q = 1 / NPKSD_SQRT(1 + r[i] * inverse), q3 = q * q * q;
+            npksd_real q = 1 / NPKSD_SQRT(1 + t->r_[i] * inverse), q3 = q * q * q;
             npksd_real counts = mask != NULL ? mask[i] : 1;
-            k0[i] = counts * q;
-            k1[i] = counts * q3;
-            k2[i] = counts * 3 * q3 * q * q;
+            t->k0_[i] = counts * q;
+            t->k1_[i] = counts * q3;
+            t->k2_[i] = counts * 3 * q3 * q * q;
         }
         return kernel;
     }
     if (left < 0) {
         for (size_t i = 0; i < NPKSDI_TILE; i++)
-            chain[i] = npksdi_max(NPKSDI_EXP_LOW, NPKSDI_C(-0.5) * inverse * r[i]);
+            t->chain_[i] = npksdi_max(NPKSDI_EXP_LOW, NPKSDI_C(-0.5) * inverse * t->r_[i]);
         for (size_t i = 0; i < NPKSDI_TILE; i++)
-            chain[i] = NPKSDI_EXP_INSIDE(chain[i]);
+            t->chain_[i] = NPKSDI_EXP_INSIDE(t->chain_[i]);
     }
     for (size_t i = 0; i < NPKSDI_TILE && left > 0; i++)
-        chain[i] = npksdi_max(least, chain[i]);
+        t->chain_[i] = npksdi_max(least, t->chain_[i]);
     for (; left > 0; left--)
         for (size_t i = 0; i < NPKSDI_TILE; i++)
-            chain[i] *= chain[i];
+            t->chain_[i] *= t->chain_[i];
     for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-        k0[i] = chain[i] * mask[i];
-    kernel.k0_ = kernel.k1_ = kernel.k2_ = mask != NULL ? k0 : chain;
+        t->k0_[i] = t->chain_[i] * mask[i];
+    kernel.k0_ = kernel.k1_ = kernel.k2_ = mask != NULL ? t->k0_ : t->chain_;
     return kernel;
 }
 
@@ -2812,50 +2656,43 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
     }
 }
 
-/* G = x.x', r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b, and A, C, D of rows row.. (a group) and column.. */
+/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel q. */
 static void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
-                             size_t group, size_t q, npksd_real *NPKSDI_RESTRICT tile)
+                             size_t group, size_t q, npksdi_tile *t)
 {
     size_t m = model->m_, k = w->columns_, in = group * NPKSDI_G;
     size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T, row = pa + in;
-    npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
-    npksd_real *NPKSDI_RESTRICT r = tile + NPKSDI_TILE_R * NPKSDI_TILE;
     npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2, if all weights are equal */
-    npksdi_panel_product(G, NPKSDI_G, w->x_ + pa * m + in, w->x_ + qa * m, m);
-    npksdi_panel_product(A, NPKSDI_G, w->s_ + pa * k + in, w->s_ + qa * k, k);
-    npksdi_panel_product(C, NPKSDI_G, w->p_ + pa * k + in, w->p_ + qa * k, k);
+    npksdi_panel_product(t->G_, NPKSDI_G, w->x_ + pa * m + in, w->x_ + qa * m, m);
+    npksdi_panel_product(t->A_, NPKSDI_G, w->s_ + pa * k + in, w->s_ + qa * k, k);
+    npksdi_panel_product(t->C_, NPKSDI_G, w->p_ + pa * k + in, w->p_ + qa * k, k);
     if (!w->equal_)
-        npksdi_panel_product(D, NPKSDI_G, w->wx_ + pa * k + in, w->wx_ + qa * k, k);
-    else
-        for (size_t i = 0; i < NPKSDI_TILE; i++)
-            D[i] = share * G[i];
+        npksdi_panel_product(t->D_, NPKSDI_G, w->wx_ + pa * k + in, w->wx_ + qa * k, k);
+    for (size_t i = 0; i < NPKSDI_TILE && w->equal_; i++)
+        t->D_[i] = share * t->G_[i];
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        C[i] = C[i] - A[i] - D[i];
-    npksdi_add_ends(C, C, -1, w->cross_ + row, w->cross_ + qa);
-    npksdi_add_ends(D, D, -2, w->spread_ + row, w->spread_ + qa);
-    npksdi_add_ends(r, G, -2, w->norm_ + row, w->norm_ + qa);
+        t->C_[i] = t->C_[i] - t->A_[i] - t->D_[i];
+    npksdi_add_ends(t->C_, t->C_, -1, w->cross_ + row, w->cross_ + qa);
+    npksdi_add_ends(t->D_, t->D_, -2, w->spread_ + row, w->spread_ + qa);
+    npksdi_add_ends(t->r_, t->G_, -2, w->norm_ + row, w->norm_ + qa);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        r[i] = npksdi_max(0, r[i]);
+        t->r_[i] = npksdi_max(0, t->r_[i]);
 }
 
 /* What a pair counts: 1 where row a of the group is real and b < a, else 0, times the signs of the
    wild bootstrap; NULL when it is 1 everywhere. */
-static const npksd_real *npksdi_pair_mask(const npksdi_model *model, npksdi_scratch *w, size_t p,
-                                          size_t group, size_t q)
+static const npksd_real *npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w,
+                                          size_t p, size_t group, size_t q)
 {
     size_t first = p * NPKSDI_T + group * NPKSDI_G;
     if (p != q && first + NPKSDI_G <= model->n_ && !w->with_signs_)
         return NULL;
-    for (size_t a = 0; a < NPKSDI_G; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            size_t b = q * NPKSDI_T + l;
-            npksd_real one = w->with_signs_ ? w->signs_[first + a] * w->signs_[b] : 1;
-            w->mask_[a * NPKSDI_T + l] = first + a < model->n_ && b < first + a ? one : 0;
-        }
-    return w->mask_;
+    for (size_t i = 0; i < NPKSDI_TILE; i++) {
+        size_t a = first + i / NPKSDI_T, b = q * NPKSDI_T + i % NPKSDI_T;
+        npksd_real one = w->with_signs_ ? w->signs_[a] * w->signs_[b] : 1;
+        w->tile_->mask_[i] = a < model->n_ && b < a ? one : 0;
+    }
+    return w->tile_->mask_;
 }
 
 /* Sums over the rows of a tile, lane by lane: of k, and of u for scores times sign. */
@@ -2868,39 +2705,30 @@ NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum,
             sum[l] += (k[l] + k[T + l]) + (k[2 * T + l] + k[3 * T + l]);
 }
 NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes, npksdi_kernel kernel,
-                                    const npksd_real *NPKSDI_RESTRICT tile, npksd_real scale,
+                                    const npksdi_tile *NPKSDI_RESTRICT t, npksd_real scale,
                                     npksd_real weight_sum, npksd_real sign, int imq)
 {
-    const npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
-    const npksd_real *NPKSDI_RESTRICT C = tile + NPKSDI_TILE_C * NPKSDI_TILE;
-    const npksd_real *NPKSDI_RESTRICT D = tile + NPKSDI_TILE_D * NPKSDI_TILE;
     const npksd_real *k0 = kernel.k0_, *k1 = kernel.k1_, *k2 = kernel.k2_;
     npksd_real c1 = sign / scale, c0 = weight_sum / scale, c2 = 1 / (scale * scale);
-    for (size_t a = 0; a < NPKSDI_TILE; a += 2 * NPKSDI_T)
+    for (size_t a = 0; a < NPKSDI_TILE; a += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            size_t i = a + l, j = i + NPKSDI_T;
-            if (imq)
-                lanes[l] += (k0[i] * A[i] + k1[i] * (c1 * C[i] + c0) - c2 * k2[i] * D[i])
-                    + (k0[j] * A[j] + k1[j] * (c1 * C[j] + c0) - c2 * k2[j] * D[j]);
-            else
-                lanes[l] += k0[i] * ((A[i] - c2 * D[i]) + (c1 * C[i] + c0))
-                    + k0[j] * ((A[j] - c2 * D[j]) + (c1 * C[j] + c0));
+            size_t i = a + l;
+            lanes[l] += imq
+                ? k0[i] * t->A_[i] + k1[i] * (c1 * t->C_[i] + c0) - c2 * k2[i] * t->D_[i]
+                : k0[i] * ((t->A_[i] - c2 * t->D_[i]) + (c1 * t->C_[i] + c0));
         }
 }
 
 /* Row sums of u at the base bandwidth: sum_b u(z_a, z_b), for both rows of each pair. */
 static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_kernel kernel, size_t row, size_t column)
 {
-    const npksd_real *A = w->tile_ + NPKSDI_TILE_A * NPKSDI_TILE;
-    const npksd_real *C = w->tile_ + NPKSDI_TILE_C * NPKSDI_TILE;
-    const npksd_real *D = w->tile_ + NPKSDI_TILE_D * NPKSDI_TILE;
-    npksd_real *u = w->tile_ + NPKSDI_TILE_U * NPKSDI_TILE;
+    npksdi_tile *t = w->tile_;
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        u[i] = kernel.k0_[i] * A[i] + kernel.k1_[i] * (C[i] + w->weight_sum_)
-            - kernel.k2_[i] * D[i];
-    npksdi_add_lanes(w->row_sums_ + column, u);
+        t->u_[i] = kernel.k0_[i] * t->A_[i] + kernel.k1_[i] * (t->C_[i] + w->weight_sum_)
+            - kernel.k2_[i] * t->D_[i];
+    npksdi_add_lanes(w->row_sums_ + column, t->u_);
     for (size_t a = 0; a < NPKSDI_G; a++)
-        w->row_sums_[row + a] += npksdi_lane_sum(u + a * NPKSDI_T);
+        w->row_sums_[row + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
 }
 
 /* For v_i without m Gram products: each coordinate's s'Ks, x'Ks and x'Kx over this tile, and K.1. */
@@ -2947,41 +2775,37 @@ static void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, size_
                              size_t q)
 {
     const npksdi_kernels *kernels = &model->kernels_;
-    npksd_real *tile = w->tile_, W = w->weight_sum_;
+    npksdi_tile *t = w->tile_;
+    npksd_real W = w->weight_sum_, sigma2 = model->bandwidth_ * model->bandwidth_;
     int imq = model->options_.kernel == NPKSD_KERNEL_IMQ;
     const npksd_real *mask = npksdi_pair_mask(model, w, p, group, q);
-    npksdi_pair_tile(model, w, p, group, q, tile);
+    npksdi_pair_tile(model, w, p, group, q, t);
     for (size_t c = 0; c < kernels->count_; c++) {
         int base = c == kernels->base_ && w->with_base_;
         unsigned wanted = kernels->wanted_[c] | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
-        npksd_real *stein = w->lanes_ + 2 * c * NPKSDI_T, *mirror = stein + NPKSDI_T;
-        npksd_real scale = kernels->scale_[c];
+        npksd_real *lanes = w->lanes_ + 2 * c * NPKSDI_T;
         if (imq && !wanted)
             continue;
-        npksdi_kernel kernel = npksdi_kernel_tile(model, c, mask, tile);
-        if (imq && (wanted & NPKSD_COMPONENT_STEIN))
-            npksdi_add_stein(stein, kernel, tile, scale, W, 1, 1);
-        if (imq && (wanted & NPKSD_COMPONENT_MIRROR))
-            npksdi_add_stein(mirror, kernel, tile, scale, W, -1, 1);
-        if (!imq && (wanted & NPKSD_COMPONENT_STEIN))
-            npksdi_add_stein(stein, kernel, tile, scale, W, 1, 0);
-        if (!imq && (wanted & NPKSD_COMPONENT_MIRROR))
-            npksdi_add_stein(mirror, kernel, tile, scale, W, -1, 0);
+        npksdi_kernel kernel = npksdi_kernel_tile(model, c, mask, t);
+        for (int mirror = 0; mirror < 2; mirror++, lanes += NPKSDI_T) {
+            if (!(wanted & (mirror ? NPKSD_COMPONENT_MIRROR : NPKSD_COMPONENT_STEIN)))
+                continue;
+            if (imq)
+                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 1);
+            else
+                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 0);
+        }
         if (base && !w->with_signs_)
             npksdi_add_row_sums(w, kernel, p * NPKSDI_T + group * NPKSDI_G, q * NPKSDI_T);
         if (base && model->options_.diagnose)
             npksdi_coordinate_tile(model, w, kernel, p, group, q);
     }
     if (model->options_.components & NPKSD_COMPONENT_MOMENT) {
-        npksd_real *NPKSDI_RESTRICT sum = w->lanes_ + 2 * kernels->count_ * NPKSDI_T;
-        npksd_real *NPKSDI_RESTRICT A = tile + NPKSDI_TILE_A * NPKSDI_TILE;
-        const npksd_real *NPKSDI_RESTRICT G = tile + NPKSDI_TILE_G * NPKSDI_TILE;
-        npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
-        for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-            A[i] *= mask[i];
         for (size_t i = 0; i < NPKSDI_TILE; i++)
-            A[i] *= 1 + sigma2 * G[i];
-        npksdi_add_lanes(sum, A);
+            t->u_[i] = t->A_[i] * (1 + sigma2 * t->G_[i]);
+        for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
+            t->u_[i] *= mask[i];
+        npksdi_add_lanes(w->lanes_ + 2 * kernels->count_ * NPKSDI_T, t->u_);
     }
 }
 
@@ -3041,7 +2865,8 @@ static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const n
 {
     npksdi_estimates e;
     npksd_real n = (npksd_real)model->n_, others = model->n_ > 1 ? n * (n - 1) : 1;
-    npksd_real diagonal = npksdi_total(model, w->own_) + n * w->weight_sum_ / model->kernels_.scale_[c];
+    npksd_real diagonal =
+        npksdi_total(model, w->own_) + n * w->weight_sum_ / model->kernels_.scale_[c];
     e.v_ = (2 * w->sums_[2 * c] + diagonal) / (n * n);
     e.u_ = 2 * w->sums_[2 * c] / others;
     e.mirror_ = (2 * w->sums_[2 * c + 1] + diagonal) / (n * n);
@@ -3157,13 +2982,13 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
-        npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->tile_);
+        npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
         for (size_t c = 0; c < model->kernels_.count_; c++) {
             if (!model->kernels_.wanted_[c] && !(c == model->kernels_.base_ && w->with_base_))
                 continue;
             npksd_real *sums = npksdi_frequency_sums(model, w, c, panel);
             npksd_real *plain = sums + 2 * columns * NPKSDI_T;
-            const npksd_real *cosine = w->tile_ + 2 * square * c, *sine = cosine + square;
+            const npksd_real *cosine = w->turns_ + 2 * square * c, *sine = cosine + square;
             npksdi_product(sums, NPKSDI_T, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
             npksdi_product(sums + columns * NPKSDI_T, NPKSDI_T, columns, S, NPKSDI_T, 1, sine,
                            NPKSDI_T, count, 1);
@@ -3231,7 +3056,7 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 {
     size_t columns = w->columns_, F = model->options_.features, square = NPKSDI_T * NPKSDI_T;
     size_t base = model->kernels_.base_;
-    const npksd_real *turns = w->tile_ + 2 * square * base;
+    const npksd_real *turns = w->turns_ + 2 * square * base;
     for (size_t a = 0; a < model->panels_ * NPKSDI_T; a++)
         w->row_sums_[a] = 0;
     for (size_t p = 0; p < model->panels_; p++)
@@ -3239,14 +3064,13 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
             size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, k = 0;
             const npksd_real *sums = npksdi_frequency_sums(model, w, base, panel) + l;
             if (l == 0)
-                npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->tile_);
+                npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
             for (size_t i = 0; i < model->m_ && k < columns; i++) {
                 if (model->options_.form == NPKSD_FORM_VECTOR && !(w->weights_[i] > 0))
                     continue;
                 npksd_real omega = npksdi_column_omega(model, w, i, panel, l);
                 const npksd_real *S = w->s_ + (p * columns + k) * NPKSDI_T;
-                npksd_real re =
-                    sums[k * NPKSDI_T] - omega * sums[(2 * columns + 1) * NPKSDI_T];
+                npksd_real re = sums[k * NPKSDI_T] - omega * sums[(2 * columns + 1) * NPKSDI_T];
                 npksd_real im =
                     sums[(columns + k) * NPKSDI_T] + omega * sums[2 * columns * NPKSDI_T];
                 for (size_t a = 0; a < npksdi_panel_rows(model, p); a++) {
@@ -3262,8 +3086,8 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
 /* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
-static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scratch *w, npksd_real *V,
-                                   npksd_real *U)
+static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scratch *w,
+                                   npksd_real *V, npksd_real *U)
 {
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
     npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
@@ -3374,7 +3198,8 @@ static void npksdi_set_normal_scores(npksd_real *scores)
     for (size_t c = 1; c <= NPKSDI_EDGES; c++) {
         for (int k = 0; k < steps; k++) {
             npksd_real s1 = npksdi_normal_slope(q), s2 = npksdi_normal_slope(q + half * s1);
-            npksd_real s3 = npksdi_normal_slope(q + half * s2), s4 = npksdi_normal_slope(q + h * s3);
+            npksd_real s3 = npksdi_normal_slope(q + half * s2),
+                       s4 = npksdi_normal_slope(q + h * s3);
             q += h / 6 * (s1 + 2 * (s2 + s3) + s4);
         }
         scores[NPKSDI_EDGES + c] = q;
@@ -3402,12 +3227,12 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
                                 size_t panel, size_t count)
 {
     size_t m = model->m_, pairs = model->pair_columns_, padded = npksdi_padded(pairs);
-    uint16_t *codes = w->codes_ + panel * m * NPKSDI_T;
+    uint32_t *codes = w->codes_ + panel * m * NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
         npksd_real *NPKSDI_RESTRICT sum = w->z_sums_ + i * NPKSDI_T;
         for (size_t l = 0; l < count; l++)
             codes[i * NPKSDI_T + l] =
-                (uint16_t)npksdi_code(model->edges_ + i * NPKSDI_EDGES, z[i * NPKSDI_T + l]);
+                (uint32_t)npksdi_code(model->edges_ + i * NPKSDI_EDGES, z[i * NPKSDI_T + l]);
         for (size_t l = 0; l < NPKSDI_T; l++) /* rows that are not there are 0 */
             sum[l] += z[i * NPKSDI_T + l];
     }
@@ -3471,7 +3296,7 @@ static npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi
         *largest = npksdi_max(*largest, npksdi_abs(under - under_here));
         *largest = npksdi_max(*largest, npksdi_abs(upto - upto_here));
     }
-    return n / NPKSDI_EDGES * sum;
+    return n / (npksd_real)NPKSDI_EDGES * sum;
 }
 
 /* MARGIN's numbers: largest distance, sum of squared mean differences, largest and summed change of
@@ -3500,7 +3325,8 @@ static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scr
                                      size_t b)
 {
     size_t i = model->paired_[a], j = model->paired_[b];
-    npksd_real mean = npksdi_moment(w->pair_sums_, model->pair_columns_, a, b) / (npksd_real)model->n_;
+    npksd_real mean =
+        npksdi_moment(w->pair_sums_, model->pair_columns_, a, b) / (npksd_real)model->n_;
     npksd_real r = (mean - w->score_mean_[i] * w->score_mean_[j]) * w->score_inverse_[i]
         * w->score_inverse_[j];
     return npksdi_clamp(r, 1);
@@ -3590,7 +3416,7 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     const npksd_real *rows = w->rows_ + panel * NPKSDI_T * m;
     npksd_real *z = w->z_ + NPKSDI_T, *x = w->x_ + panel * NPKSDI_T * m;
     npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, z, rows, count, w->weights_, w->scores_);
+    npksd_status status = npksdi_score_panel(model, w, rows, count, w->weights_, w->scores_);
     if (status != NPKSD_OK)
         return status;
     npksdi_shrink_panel(model, z, x);
@@ -3607,7 +3433,8 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
 {
     const npksdi_kernels *kernels = &model->kernels_;
     npksdi_estimates e[NPKSD_SCALES_MAX + 1];
-    npksd_real moment_v = 0, moment_u = 0, margins[4], sigma2 = model->bandwidth_ * model->bandwidth_;
+    npksd_real moment_v = 0, moment_u = 0, margins[4],
+               sigma2 = model->bandwidth_ * model->bandwidth_;
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
     int linear = model->options_.features > 0, diagnose = model->options_.diagnose;
     for (size_t c = 0; c < kernels->count_; c++)
@@ -3648,7 +3475,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
 static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
 {
     size_t base = model->kernels_.base_;
-    npksd_real ksd2 = model->n_ == 1             ? 0
+    npksd_real ksd2 = model->n_ == 1   ? 0
         : model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
                                        : npksdi_pair_estimates(model, w, base).u_;
     ksd2 /= model->bandwidth_ * model->bandwidth_;
@@ -3695,7 +3522,8 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
 static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 {
     npksd_real n = (npksd_real)count, m2 = model->gauge_sd_[l] / n, m3 = model->gauge_skew_[l] / n;
-    npksd_real sd = npksdi_min(NPKSD_SQRT(npksdi_max(0, model->gauge_sd_[l] / (n - 1))), NPKSDI_HUGE);
+    npksd_real sd =
+        npksdi_min(NPKSD_SQRT(npksdi_max(0, model->gauge_sd_[l] / (n - 1))), NPKSDI_HUGE);
     npksd_real least = NPKSDI_ROUNDING * npksdi_abs(model->gauge_mean_[l]);
     least = npksdi_max(least, NPKSDI_TINY);
     npksd_real skew = m3 / npksdi_max(m2 * NPKSD_SQRT(npksdi_max(0, m2)), NPKSDI_TINY);
@@ -3770,74 +3598,33 @@ static void npksdi_null_row(const npksdi_model *model, const npksdi_scratch *w, 
 
 /* ======== >>calibration: p-value, threshold, interval ======== */
 
-/* log Gamma(x) minus Stirling's (x - 1/2) log x - x + log(2 pi)/2, x >= 1: the series, after moving x
-   up to 10. */
-static npksd_real npksdi_stirling_rest(npksd_real x)
+/* P(X >= a) for X of n trials with chance x, 0 < x < 1: terms relative to the largest one, up and down
+   from there until they no longer count. */
+static npksd_real npksdi_binomial_tail(size_t n, size_t a, npksd_real x)
 {
-    npksd_real moved = 0;
-    for (; x < 10; x += 1) /* rest(x) - rest(x + 1) */
-        moved += (x + NPKSDI_C(0.5)) * NPKSD_LOG((x + 1) / x) - 1;
-    npksd_real y = 1 / (x * x);
-    return moved
-        + (NPKSDI_C(1) / 12 - y * (NPKSDI_C(1) / 360 - y * (NPKSDI_C(1) / 1260 - y / 1680))) / x;
-}
-
-/* x log(x / mean) + mean - x, without losing digits where both are large and close. */
-static npksd_real npksdi_deviance(npksd_real x, npksd_real mean)
-{
-    npksd_real t = (x - mean) / mean, sum = 0, power = t;
-    if (npksdi_abs(t) > NPKSDI_C(0.1))
-        return x * NPKSD_LOG(x / mean) + mean - x;
-    for (int k = 2; k < 20; k++) { /* (1 + t) log(1 + t) - t = t^2/2 - t^3/6 + t^4/12 - ... */
-        power *= t;
-        sum += (k % 2 ? -power : power) / (npksd_real)(k * (k - 1));
+    size_t mode = npksdi_min_size((size_t)(((npksd_real)n + 1) * x), n);
+    npksd_real odds = x / (1 - x), sum[2] = { 0, 0 }, term = 1; /* below a, and from a on */
+    for (size_t k = mode; k <= n && term > NPKSDI_EPSILON * NPKSDI_EPSILON; k++) {
+        sum[k >= a] += term;
+        term *= (npksd_real)(n - k) / (npksd_real)(k + 1) * odds;
     }
-    return mean * sum;
-}
-
-/* I_x(a, b) by its continued fraction (Lentz's method), a, b >= 1, x below about a / (a + b). */
-static npksd_real npksdi_beta_fraction(npksd_real a, npksd_real b, npksd_real x, npksd_real y)
-{
-    npksd_real n = a + b, tiny = NPKSDI_TINY / NPKSDI_EPSILON;
-    npksd_real front = npksdi_stirling_rest(n) - npksdi_stirling_rest(a) - npksdi_stirling_rest(b)
-        + NPKSDI_C(0.5) * (NPKSD_LOG(a) + NPKSD_LOG(b) - NPKSD_LOG(n)) - NPKSDI_C(0.91893853320467274)
-        - npksdi_deviance(a, n * x) - npksdi_deviance(b, n * y); /* x^a y^b / Beta(a, b) */
-    npksd_real c = 1, d = 1 - n * x / (a + 1);
-    d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
-    npksd_real fraction = d, most = 200 + 10 * NPKSD_SQRT(n);
-    for (npksd_real k = 1; k < most; k += 1) {
-        npksd_real even = k * (b - k) * x / ((a + 2 * k - 1) * (a + 2 * k));
-        npksd_real odd = -(a + k) * (n + k) * x / ((a + 2 * k) * (a + 2 * k + 1));
-        d = 1 + even * d;
-        c = 1 + even / c;
-        d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
-        c = npksdi_abs(c) < tiny ? tiny : c;
-        fraction *= d * c;
-        d = 1 + odd * d;
-        c = 1 + odd / c;
-        d = 1 / (npksdi_abs(d) < tiny ? tiny : d);
-        c = npksdi_abs(c) < tiny ? tiny : c;
-        fraction *= d * c;
-        if (npksdi_abs(d * c - 1) < 2 * NPKSDI_EPSILON)
-            break;
+    term = 1;
+    for (size_t k = mode; k > 0 && term > NPKSDI_EPSILON * NPKSDI_EPSILON; k--) {
+        term *= (npksd_real)k / (npksd_real)(n - k + 1) / odds;
+        sum[k - 1 >= a] += term;
     }
-    return NPKSD_EXP(front) * fraction / a;
+    return sum[1] / (sum[0] + sum[1]);
 }
 
-static npksd_real npksdi_incomplete_beta(npksd_real a, npksd_real b, npksd_real x)
-{
-    return x > (a + 1) / (a + b + 2) ? 1 - npksdi_beta_fraction(b, a, 1 - x, x)
-                                     : npksdi_beta_fraction(a, b, x, 1 - x);
-}
-
-static npksd_real npksdi_beta_quantile(npksd_real level, npksd_real a, npksd_real b)
+/* Quantile of Beta(a, b): the x for which P(X >= a) of a + b - 1 trials is the level. */
+static npksd_real npksdi_beta_quantile(npksd_real level, size_t a, size_t b)
 {
     npksd_real low = 0, high = 1;
     for (int k = 0; k < 60; k++) {
         npksd_real middle = NPKSDI_C(0.5) * (low + high);
         if (!(middle > low && middle < high))
             break;
-        if (npksdi_incomplete_beta(a, b, middle) < level)
+        if (npksdi_binomial_tail(a + b - 1, a, middle) < level)
             low = middle;
         else
             high = middle;
@@ -3846,11 +3633,12 @@ static npksd_real npksdi_beta_quantile(npksd_real level, npksd_real a, npksd_rea
 }
 
 /* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own kind. */
-static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low, npksd_real *high)
+static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low,
+                            npksd_real *high)
 {
-    npksd_real g = (npksd_real)hits, rest = (npksd_real)(draws - hits);
-    *low = hits > 0 ? npksdi_beta_quantile(NPKSDI_C(0.025), g, rest + 1) : 0;
-    *high = hits < draws ? npksdi_beta_quantile(NPKSDI_C(0.975), stopped ? g : g + 1, rest) : 1;
+    size_t rest = draws - hits;
+    *low = hits > 0 ? npksdi_beta_quantile(NPKSDI_C(0.025), hits, rest + 1) : 0;
+    *high = rest > 0 ? npksdi_beta_quantile(NPKSDI_C(0.975), hits + (stopped ? 0 : 1), rest) : 1;
 }
 
 /* k / of by a true division: -ffast-math would make one k times 1/of, another a quotient, and p and
@@ -3870,25 +3658,28 @@ static size_t npksdi_largest_share(size_t of, npksd_real alpha)
     return k;
 }
 
-/* Null values of the replicates: rows of width_ numbers. */
+/* Null values of the replicates, width_ numbers each; a column of them, raised by the tolerance and
+   sorted; and which replicates are there. */
+#define NPKSDI_NULL_ARRAYS(X)                                                                      \
+    X(npksd_real, values_, owner->count_, owner->width_, SAVED)                                    \
+    X(npksd_real, sorted_, owner->count_, 1, LOCAL)                                                \
+    X(uint32_t, filled_, owner->count_, 1, LOCAL)
+
 typedef struct npksdi_null {
-    size_t count_, width_; /* replicates; numbers of each */
-    npksd_real *values_;
-    npksd_real *sorted_;    /* count_: a column, raised by the tolerance, sorted */
-    unsigned char *filled_; /* is that replicate there? */
+    size_t count_, width_;
+    NPKSDI_NULL_ARRAYS(NPKSDI_DECLARE)
 } npksdi_null;
 
-static void npksdi_null_arrays(npksdi_null *null, npksdi_walk *walk)
+static void npksdi_null_arrays(npksdi_null *owner, npksdi_walk *walk)
 {
-    npksdi_reals(walk, &null->values_, null->count_, null->width_, NPKSDI_SAVED);
-    npksdi_reals(walk, &null->sorted_, null->count_, 1, NPKSDI_PRIVATE);
-    npksdi_bytes(walk, &null->filled_, null->count_);
+    NPKSDI_NULL_ARRAYS(NPKSDI_VISIT)
 }
 
 /* Two data sets with the same rows in another order differ by rounding. A null value therefore
    counts as reaching tau if it does so when raised by this much, which depends on tau and on the null
    values as a whole, never on a single one: p can only become larger, and stays exact. */
-static npksd_real npksdi_tolerance(const npksdi_null *null, npksd_real tau, int comparable, size_t used)
+static npksd_real npksdi_tolerance(const npksdi_null *null, npksd_real tau, int comparable,
+                                   size_t used)
 {
     npksd_real size = npksdi_abs(tau);
     if (comparable)
@@ -3920,8 +3711,8 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
                            npksd_real alpha, npksd_result *result)
 {
     size_t reached = npksdi_reached(null, 0, used, result->statistic, tolerance);
-    size_t k = stopped ? npksdi_largest_share(used, alpha) + 1
-                       : npksdi_largest_share(used + 1, alpha);
+    size_t k =
+        stopped ? npksdi_largest_share(used, alpha) + 1 : npksdi_largest_share(used + 1, alpha);
     npksdi_sort(null->sorted_, used);
     result->replicates = used;
     result->threshold = null->sorted_[used - npksdi_min_size(k, used)];
@@ -3932,25 +3723,44 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 
 /* ======== >>tester: all the parts together ======== */
 
-/* Memory and counters of the fit alone. */
+/* Memory and counters of the fit alone: coordinates that are fitted, and whether over 5 % of their
+   values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room for
+   pair distances); least, largest, mean and sum of squares of each t; a factor and what is
+   solved with it; a column; J on held-out rows for coordinate x family x ridge. */
+#define NPKSDI_FIT_ARRAYS(X)                                                                       \
+    X(uint32_t, active_, m, 1, LOCAL)                                                              \
+    X(uint32_t, tied_, m, 1, LOCAL)                                                                \
+    X(npksd_real, kept_, owner->kept_rows_, m, LOCAL)                                              \
+    X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
+    X(npksd_real, summary_stats_, npksdi_times(walk, m, d), 4, LOCAL)                              \
+    X(npksd_real, factor_, p, p, LOCAL)                                                            \
+    X(npksd_real, solution_, p, 1, LOCAL)                                                          \
+    X(npksd_real, gradient_, p, 1, LOCAL)                                                          \
+    X(npksd_real, column_, npksdi_max_size(m, owner->kept_rows_), 1, LOCAL)                        \
+    X(npksd_real, losses_, owner->splits_ > 1 ? m : 0, NPKSDI_CANDIDATES, LOCAL)
+
 typedef struct npksdi_fit {
     size_t kept_rows_, keep_sets_; /* H, and the generator calls that these rows come from */
-    size_t sets_, fit_sets_;       /* data sets of the stream; those behind fit_sets_ are held out */
-    size_t splits_;                /* 2: fit and held out (AUTO); 1: fit only */
-    int counted_;                  /* exactly fit_rows rows and a quarter held out: no reference */
-    size_t used_, used_fit_;       /* rows of the data set in work; fit rows come first */
-    size_t rows_[2];               /* rows added so far: fit, held out */
+    size_t sets_, fit_sets_; /* data sets of the stream; those behind fit_sets_ are held out */
+    size_t splits_;          /* 2: fit and held out (AUTO); 1: fit only */
+    int counted_;            /* exactly fit_rows rows and a quarter held out: no reference */
+    size_t used_, used_fit_; /* rows of the data set in work; fit rows come first */
+    size_t rows_[2];         /* rows added so far: fit, held out */
     size_t held_left_, pool_left_; /* fixed samples: rows to be held out yet, of those not seen */
     npksd_real ridge_[NPKSDI_RIDGES_MAX];
-    size_t ridge_count_, coordinate_sums_, shared_sums_;
-    size_t active_count_;       /* coordinates that are fitted ... */
-    uint32_t *active_, *tied_;  /* ... and which; over 5 % repeated values? */
-    npksd_real *kept_;          /* H x m, caller's units */
-    npksd_real *sums_;          /* moment matrices and gradients; before that, pair distances */
-    npksd_real *summary_stats_; /* least, largest, sum, sum of squares of each t */
-    npksd_real *factor_, *solution_, *gradient_, *column_;
-    npksd_real *losses_; /* J on held-out rows: coordinate x family x ridge */
+    size_t ridge_count_, coordinate_sums_, shared_sums_, active_count_;
+    NPKSDI_FIT_ARRAYS(NPKSDI_DECLARE)
 } npksdi_fit;
+
+static void npksdi_fit_arrays(const npksdi_model *model, npksdi_fit *owner, npksdi_walk *walk)
+{
+    size_t m = model->m_, d = model->summary_ == NPKSD_SUMMARY_ALL ? 0 : model->d_;
+    size_t B = model->options_.resample, p = model->features_max_;
+    size_t fitted = B > 0 && !model->options_.resample_redraw ? npksdi_min_size(B, m) : m;
+    size_t sums = npksdi_times(walk, fitted, owner->coordinate_sums_) + owner->shared_sums_;
+    sums = npksdi_max_size(npksdi_times(walk, sums, owner->splits_), 8 * owner->kept_rows_);
+    NPKSDI_FIT_ARRAYS(NPKSDI_VISIT)
+}
 
 /* Fixed samples: the observed rows, then the synthetic ones. */
 typedef struct npksdi_pool {
@@ -3986,30 +3796,8 @@ struct npksd_tester {
     size_t memory_bytes_;
     int loaded_, wild_done_;
     npksd_real out_of_range_, ksd2_; /* of the rows in check */
-    size_t observed_index_;   /* stream of the observed rows' noise: 0, but for planning */
+    size_t observed_index_;          /* stream of the observed rows' noise: 0, but for planning */
 };
-
-static void npksdi_fit_arrays(const npksd_tester *t, npksdi_fit *fit, npksdi_walk *walk)
-{
-    const npksdi_model *model = &t->model_;
-    const int kept = NPKSDI_PRIVATE;
-    size_t m = model->m_, d = model->summary_ == NPKSD_SUMMARY_ALL ? 0 : model->d_;
-    size_t B = model->options_.resample, p = model->features_max_;
-    size_t fitted = B > 0 && !model->options_.resample_redraw ? npksdi_min_size(B, m) : m;
-    size_t sums = npksdi_times(walk, fitted, fit->coordinate_sums_) + fit->shared_sums_;
-    npksdi_ints(walk, &fit->active_, m, kept);
-    npksdi_ints(walk, &fit->tied_, m, kept);
-    npksdi_reals(walk, &fit->kept_, fit->kept_rows_, m, kept);
-    sums = npksdi_max_size(npksdi_times(walk, sums, fit->splits_), 8 * fit->kept_rows_);
-    npksdi_reals(walk, &fit->sums_, sums, 1, kept);
-    npksdi_reals(walk, &fit->summary_stats_, npksdi_times(walk, m, d), 4, kept);
-    npksdi_reals(walk, &fit->factor_, p, p, kept);
-    npksdi_reals(walk, &fit->solution_, p, 1, kept);
-    npksdi_reals(walk, &fit->gradient_, p, 1, kept);
-    npksdi_reals(walk, &fit->column_, npksdi_max_size(m, fit->kept_rows_), 1, kept);
-    npksdi_reals(walk, &fit->losses_, fit->splits_ > 1 ? m : 0,
-                 NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX, kept);
-}
 
 /* All arrays of a tester, in one order. A loaded one has none of the fit. */
 static void npksdi_tester_arrays(npksd_tester *t, npksdi_walk *walk)
@@ -4017,7 +3805,7 @@ static void npksdi_tester_arrays(npksd_tester *t, npksdi_walk *walk)
     npksdi_model_arrays(&t->model_, walk);
     npksdi_null_arrays(&t->null_, walk);
     if (!t->loaded_)
-        npksdi_fit_arrays(t, &t->fit_, walk);
+        npksdi_fit_arrays(&t->model_, &t->fit_, walk);
     npksdi_scratch_arrays(&t->model_, &t->scratch_, walk);
 }
 
@@ -4041,10 +3829,10 @@ static void npksdi_plan_fit(npksd_tester *t)
     }
     fit->splits_ = automatic ? 2 : 1;
     fit->ridge_count_ = automatic && !(o->ridge > 0) ? 3 : 1;
-    fit->ridge_[0] = o->ridge > 0                ? o->ridge
-        : automatic                              ? NPKSDI_C(1e-6)
-        : o->estimator == NPKSD_ESTIMATOR_GAUSS  ? npksdi_max(NPKSDI_C(1e-8), 50 * NPKSDI_EPSILON)
-                                                 : NPKSDI_C(1e-4);
+    fit->ridge_[0] = o->ridge > 0               ? o->ridge
+        : automatic                             ? NPKSDI_C(1e-6)
+        : o->estimator == NPKSD_ESTIMATOR_GAUSS ? npksdi_max(NPKSDI_C(1e-8), 50 * NPKSDI_EPSILON)
+                                                : NPKSDI_C(1e-4);
     fit->ridge_[1] = NPKSDI_C(1e-4);
     fit->ridge_[2] = NPKSDI_C(1e-2);
     fit->kept_rows_ = npksdi_kept_rows(o, model->m_);
@@ -4057,8 +3845,8 @@ static void npksdi_plan_fit(npksd_tester *t)
         fit->held_left_ = automatic ? npksdi_max_size(1, pool / 5) : 0;
     } else if (fit->counted_) {
         fit->fit_sets_ = npksdi_ceil_div(N, n);
-        fit->sets_ = fit->fit_sets_
-            + (automatic ? npksdi_ceil_div(npksdi_max_size(1, N / 4), n) : 0);
+        fit->sets_ =
+            fit->fit_sets_ + (automatic ? npksdi_ceil_div(npksdi_max_size(1, N / 4), n) : 0);
     } else {
         fit->sets_ = npksdi_max_size(npksdi_ceil_div(N + npksdi_ceil_div(N, 4), n), 2);
         fit->sets_ = npksdi_max_size(fit->sets_, n < 20000 ? 10 : npksdi_ceil_div(200000, n));
@@ -4094,8 +3882,11 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     }
     watch->equal_ = watch->equal_ > 0 && hash == watch->hash_ ? watch->equal_ + 1 : 1;
     watch->hash_ = hash;
-    return watch->equal_ >= (t->model_.n_ == 1 ? 16 : differ ? 2 : SIZE_MAX) ? NPKSD_ERROR_GENERATOR
-                                                                             : NPKSD_OK;
+    return watch->equal_ >= (t->model_.n_ == 1 ? 16
+                                 : differ      ? 2
+                                               : SIZE_MAX)
+        ? NPKSD_ERROR_GENERATOR
+        : NPKSD_OK;
 }
 
 static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
@@ -4202,37 +3993,21 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
     return NPKSD_OK;
 }
 
-/* Stage: smooth > 0 adds noise to panels of kept rows, then of the data set in the scratch. */
-static size_t npksdi_noise_count(const npksd_tester *t)
-{
-    if (!(t->model_.options_.smooth > 0))
-        return 0;
-    return npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T)
-        + (t->pool_.rows_ > 0 ? 0 : t->model_.panels_);
-}
-static npksd_status npksdi_noise_item(npksd_tester *t, size_t k)
-{
-    size_t kept = npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T), m = t->model_.m_;
-    npksdi_seek(&t->scratch_, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, k));
-    if (k < kept)
-        npksdi_add_noise(&t->model_, &t->scratch_, t->fit_.kept_ + k * NPKSDI_T * m,
-                         npksdi_min_size(NPKSDI_T, t->fit_.kept_rows_ - k * NPKSDI_T));
-    else
-        npksdi_add_noise(&t->model_, &t->scratch_, t->scratch_.rows_ + (k - kept) * NPKSDI_T * m,
-                         npksdi_panel_rows(&t->model_, k - kept));
-    return NPKSD_OK;
-}
-
 #define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
 
-/* Stage: each scaled column of the kept rows is sorted once, for its range (POLY's tails), the 1 %
-   and 99 % points (SPLINE's knots), ties, and the edges of its margin. */
+/* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand. Then
+   it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points (SPLINE's
+   knots), ties, and the edges of its margin. */
 static size_t npksdi_range_count(const npksd_tester *t) { return t->model_.m_; }
 static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
 {
     npksdi_model *model = &t->model_;
     npksd_real *sorted = t->fit_.column_;
     size_t count = t->fit_.kept_rows_, cut = count / 100, repeats = 0;
+    npksdi_seek(&t->scratch_, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, j));
+    npksdi_add_column_noise(model, &t->scratch_, t->fit_.kept_, count, j);
+    if (t->pool_.rows_ == 0)
+        npksdi_add_column_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j);
     for (size_t a = 0; a < count; a++)
         sorted[a] = npksdi_standard(model, t->fit_.kept_[a * model->m_ + j], j);
     npksdi_sort(sorted, count);
@@ -4253,69 +4028,46 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     return NPKSD_OK;
 }
 
-/* Stage: range, then mean and deviation, of each summary over the kept rows, one panel at a time in
-   two passes. The sums are of (t - least) / range, so that a callback may use any unit. */
-static size_t npksdi_summary_passes(const npksd_tester *t)
+/* Stage: range, mean and deviation of each summary over the kept rows, a panel at a time. A callback
+   may use any unit up to the clamp; running means lose nothing far from 0. */
+static size_t npksdi_summary_count(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
     int any = model->family_count_ > 0 && model->d_ > 0 && model->summary_ != NPKSD_SUMMARY_ALL;
     return any ? npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T) : 0;
 }
-static void npksdi_summary_add(npksd_real *stats, size_t all, npksd_real *v, size_t count, int first,
-                               int pass)
+static void npksdi_summary_add(npksd_real *stats, const npksd_real *v, size_t seen, size_t count)
 {
-    npksd_real low = v[0], high = v[0], sum = 0, square = 0;
-    if (pass == 0) {
-        for (size_t l = 1; l < count; l++) {
-            low = npksdi_min(low, v[l]);
-            high = npksdi_max(high, v[l]);
-        }
-        stats[0] = first ? low : npksdi_min(low, stats[0]);
-        stats[all] = first ? high : npksdi_max(high, stats[all]);
-        return;
+    for (size_t l = 0; l < count; l++) { /* least, largest, mean, sum of squared deviations */
+        npksd_real value = npksdi_clamp(v[l], NPKSDI_UNSCALED_CLAMP), apart = value - stats[2];
+        stats[0] = seen + l > 0 ? npksdi_min(stats[0], value) : value;
+        stats[1] = seen + l > 0 ? npksdi_max(stats[1], value) : value;
+        stats[2] += apart / (npksd_real)(seen + l + 1);
+        stats[3] += apart * (value - stats[2]);
     }
-    npksd_real half_low = stats[0] * NPKSDI_C(0.5);
-    npksd_real half = npksdi_max(stats[all] * NPKSDI_C(0.5) - half_low, NPKSDI_TINY);
-    for (size_t l = 0; l < count; l++) {
-        npksd_real share = (v[l] * NPKSDI_C(0.5) - half_low) / half;
-        sum += share;
-        square += share * share;
-    }
-    stats[2 * all] += sum;
-    stats[3 * all] += square;
 }
-static void npksdi_summary_end(npksdi_model *model, const npksd_real *stats, size_t all, size_t at,
-                               npksd_real H)
-{
-    const npksd_real *s = stats + at;
-    npksd_real mean = s[2 * all] / H, half = s[all] * NPKSDI_C(0.5) - s[0] * NPKSDI_C(0.5);
-    npksd_real sd = NPKSD_SQRT(npksdi_max(0, s[3 * all] / H - mean * mean));
-    npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
-    npksd_real centre = 2 * (s[0] * NPKSDI_C(0.5) + half * mean);
-    model->summary_centre_[at] = npksdi_clamp(centre, NPKSDI_LARGEST);
-    model->summary_inverse_[at] = npksdi_min(inverse, NPKSDI_HUGE);
-    model->t_low_[at] = inverse > 0 ? -mean / sd : 0;
-    model->t_high_[at] = inverse > 0 ? (1 - mean) / sd : 0;
-}
-static size_t npksdi_summary_count(const npksd_tester *t) { return 2 * npksdi_summary_passes(t); }
-static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
+static npksd_status npksdi_summary_item(npksd_tester *t, size_t panel)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t panels = npksdi_summary_passes(t), panel = item % panels, d = model->d_, m = model->m_;
-    size_t count = npksdi_min_size(NPKSDI_T, t->fit_.kept_rows_ - panel * NPKSDI_T);
-    const npksd_real *rows = t->fit_.kept_ + panel * NPKSDI_T * m;
+    size_t d = model->d_, H = t->fit_.kept_rows_, first = panel * NPKSDI_T;
+    size_t count = npksdi_min_size(NPKSDI_T, H - first);
+    const npksd_real *rows = t->fit_.kept_ + first * model->m_;
     npksdi_scale_panel(model, rows, count, w->z_);
-    npksdi_totals(model, w, w->z_ + NPKSDI_T);
+    npksdi_totals(model, w);
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
         size_t i = t->fit_.active_[slot];
-        npksdi_summary(model, w, w->z_ + NPKSDI_T, rows, count, i, w->t_);
-        for (size_t k = 0; k < d; k++)
-            npksdi_summary_add(t->fit_.summary_stats_ + i * d + k, m * d, w->t_ + k * NPKSDI_T,
-                               count, panel == 0, item >= panels);
-        for (size_t k = 0; k < d && item + 1 == 2 * panels; k++)
-            npksdi_summary_end(model, t->fit_.summary_stats_, m * d, i * d + k,
-                               (npksd_real)t->fit_.kept_rows_);
+        npksdi_summary(model, w, rows, count, i);
+        for (size_t k = i * d; k < (i + 1) * d; k++) {
+            npksd_real *stats = t->fit_.summary_stats_ + 4 * k;
+            npksdi_summary_add(stats, w->t_ + (k - i * d) * NPKSDI_T, first, count);
+            npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3]) / (npksd_real)H);
+            npksd_real inverse = sd > NPKSDI_TINY ? npksdi_min(1 / sd, NPKSDI_HUGE) : 0;
+            model->summary_centre_[k] = stats[2]; /* right with the last panel */
+            model->summary_inverse_[k] = inverse;
+            model->t_low_[k] = (stats[0] - stats[2]) * inverse;
+            model->t_high_[k] = (stats[1] - stats[2]) * inverse;
+        }
     }
     return npksdi_summary_status(w);
 }
@@ -4330,7 +4082,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     const npksd_real *row = t->fit_.kept_ + (2 * k + 1) * t->fit_.kept_rows_ / (2 * K) * m;
     const npksd_real *z = w->z_ + NPKSDI_T;
     npksdi_scale_panel(model, row, 1, w->z_);
-    npksdi_totals(model, w, z);
+    npksdi_totals(model, w);
     for (size_t j = 0; j < m && model->summary_ == NPKSD_SUMMARY_ALL; j++)
         model->centres_[k * m + j] = z[j * NPKSDI_T];
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
@@ -4338,7 +4090,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
         npksd_real *centre = model->centres_ + (i * K + k) * (1 + d);
         if (model->summary_ == NPKSD_SUMMARY_ALL)
             break;
-        npksdi_standard_summary(model, w, z, row, 1, i, w->t_);
+        npksdi_standard_summary(model, w, row, 1, i);
         centre[0] = z[i * NPKSDI_T];
         for (size_t e = 0; e < d; e++)
             centre[1 + e] = w->t_[e * NPKSDI_T];
@@ -4410,10 +4162,10 @@ static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, si
 }
 
 /* One row of splines times polynomials in t: 4 terms neighbours of phi are not 0, a block of A and c. */
-NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A, npksd_real *NPKSDI_RESTRICT c,
-                                         size_t padded, const npksd_real *value,
-                                         const npksd_real *slope, const npksd_real *t_basis,
-                                         size_t terms)
+NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A,
+                                         npksd_real *NPKSDI_RESTRICT c, size_t padded,
+                                         const npksd_real *value, const npksd_real *slope,
+                                         const npksd_real *t_basis, size_t terms)
 {
     npksd_real phi[4 * 10]; /* as many terms as degree 3 in two variables has */
     for (size_t k = 0; k < 4; k++)
@@ -4429,26 +4181,24 @@ NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A, npksd_re
 static void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
                                size_t i, size_t count, npksd_real *A, npksd_real *c)
 {
-    npksd_real values[4 * NPKSDI_T], slopes[4 * NPKSDI_T], *t_basis = w->work_ + 36 * NPKSDI_T;
-    size_t terms = f->t_terms_, padded = npksdi_padded(f->features_);
-    int cell[NPKSDI_T];
-    npksdi_t_basis(model, i, w->t_, f->degree_, t_basis, w->work_);
-    npksdi_spline_basis(w->z_ + (1 + i) * NPKSDI_T, model->knot_low_[i], model->knot_inverse_[i],
-                        f->basis_ - 3, cell, values, slopes);
+    npksd_real *value = w->phi_, *slope = w->slope_;
+    size_t terms = f->t_terms_, padded = npksdi_padded(f->features_), cell[NPKSDI_T];
+    const npksd_real *t_basis = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
+    npksdi_spline_basis(model, i, f->basis_ - 3, w->z_ + (1 + i) * NPKSDI_T, cell, value, slope);
     for (size_t l = 0; l < count; l++) {
-        size_t first = (size_t)cell[l] * terms;
+        size_t first = cell[l] * terms;
         npksd_real *block = A + first * padded + first;
         if (terms == 2) /* the usual one, with a size that the compiler knows */
-            npksdi_add_spline_row(block, c + first, padded, values + l, slopes + l, t_basis + l, 2);
+            npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l, 2);
         else
-            npksdi_add_spline_row(block, c + first, padded, values + l, slopes + l, t_basis + l,
+            npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l,
                                   terms);
     }
 }
 
 /* The panel in z_ into the sums of one coordinate's own features. */
-static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_t count, size_t slot,
-                                  size_t split)
+static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_t count,
+                                  size_t slot, size_t split)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
@@ -4459,7 +4209,7 @@ static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_
         if (f->shared_ || npksdi_is_constant(model, i))
             continue;
         if (!has_summary)
-            npksdi_standard_summary(model, w, w->z_ + NPKSDI_T, rows, count, i, w->t_);
+            npksdi_standard_summary(model, w, rows, count, i);
         has_summary = 1;
         size_t p = f->features_;
         npksd_real *A = npksdi_sums(t, f, slot, split), *c = A + npksdi_padded(p) * p;
@@ -4467,7 +4217,7 @@ static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_
             npksdi_add_splines(model, w, f, i, count, A, c);
             continue;
         }
-        npksdi_features(model, f, i, w->z_ + (1 + i) * NPKSDI_T, w->t_, w->phi_, w->slope_, w->work_);
+        npksdi_features(model, w, f, i);
         npksdi_turn(w->phi_, p, count, w->turned_);
         npksdi_add_moments(A, p, w->turned_);
         for (size_t a = 0; a < p; a++) {
@@ -4523,7 +4273,8 @@ static void npksdi_take_pool(npksd_tester *t, size_t set)
         int hold = fit->held_left_ > 0 && npksdi_below(&w->rng_, fit->pool_left_) < fit->held_left_;
         size_t to = hold ? --held : fit->used_fit_++;
         fit->held_left_ -= (size_t)hold;
-        NPKSD_MEMCPY(w->rows_ + to * m, npksdi_pool_row(&t->pool_, set * n + a), m * sizeof *w->rows_);
+        NPKSD_MEMCPY(w->rows_ + to * m, npksdi_pool_row(&t->pool_, set * n + a),
+                     m * sizeof *w->rows_);
     }
     npksdi_add_noise(&t->model_, w, w->rows_, fit->used_);
 }
@@ -4562,9 +4313,8 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     npksdi_scale_panel(model, rows, count, w->z_);
-    npksdi_totals(model, w, w->z_ + NPKSDI_T);
-    if (model->summary_ == NPKSD_SUMMARY_ALL && model->centre_count_ > 0)
-        npksdi_shared_bumps(model, w->z_, model->centre_count_);
+    npksdi_totals(model, w);
+    npksdi_shared_bumps(model, w);
     for (size_t slot = 0; slot < t->fit_.active_count_ && model->family_count_ > 0; slot++)
         npksdi_add_coordinate(t, rows, count, slot, split);
     for (size_t k = 0; k < model->family_count_; k++) {
@@ -4599,8 +4349,8 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
     if (panel == 0)
         return npksdi_take_set(t, set);
     size_t fit_panels = npksdi_ceil_div(fit->used_fit_, NPKSDI_T), split = panel > fit_panels;
-    size_t first = split ? fit->used_fit_ + (panel - 1 - fit_panels) * NPKSDI_T
-                         : (panel - 1) * NPKSDI_T;
+    size_t first =
+        split ? fit->used_fit_ + (panel - 1 - fit_panels) * NPKSDI_T : (panel - 1) * NPKSDI_T;
     size_t end = split ? fit->used_ : fit->used_fit_;
     if (first < end)
         status = npksdi_stream_panel(t, npksdi_set_rows(t, set) + first * t->model_.m_,
@@ -4669,8 +4419,8 @@ static int npksdi_factor_row(const npksd_tester *t, const npksdi_family *f, size
 
 /* c of coordinate i (slot) as a mean. With shared features d phi / dx_i is 1 for x_i and, for a bump,
    -(x_i - c_i)/h^2 bump, whose sum is already in A. */
-static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_t slot, size_t split,
-                            npksd_real *c)
+static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_t slot,
+                            size_t split, npksd_real *c)
 {
     const npksdi_model *model = &t->model_;
     size_t p = f->features_, m = model->m_, i = t->fit_.active_[slot];
@@ -4729,7 +4479,7 @@ static size_t npksdi_choice(const npksd_tester *t, size_t slot)
             continue;
         for (size_t r = 0; r < fit->ridge_count_; r++) {
             size_t at = family * NPKSDI_RIDGES_MAX + r;
-            npksd_real loss = fit->losses_[slot * NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX + at];
+            npksd_real loss = fit->losses_[slot * NPKSDI_CANDIDATES + at];
             candidate = loss < least ? at : candidate;
             least = npksdi_min(least, loss);
         }
@@ -4757,10 +4507,7 @@ static void npksdi_settle(npksd_tester *t, size_t family, size_t slot)
             c[a] = (fit * c[a] + held * theta[a]) / (fit + held);
     }
     npksdi_cholesky_solve(t->fit_.factor_, p, c, theta);
-    if (f->kind_ == NPKSD_ESTIMATOR_SPLINE)
-        npksdi_spline_table(f, theta, out);
-    else
-        NPKSD_MEMCPY(out, theta, p * sizeof *theta);
+    NPKSD_MEMCPY(out, theta, p * sizeof *theta);
     model->family_of_[i] = (uint32_t)family;
 }
 
@@ -4807,8 +4554,7 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
     if (step >= factors) { /* a coordinate that uses the matrix */
         slot += step - factors;
         if (select)
-            npksdi_judge(t, f, slot,
-                         fit->losses_ + slot * NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX + candidate);
+            npksdi_judge(t, f, slot, fit->losses_ + slot * NPKSDI_CANDIDATES + candidate);
         else if (npksdi_choice(t, slot) == candidate)
             npksdi_settle(t, family, slot);
         return NPKSD_OK;
@@ -4919,18 +4665,24 @@ typedef struct npksdi_stage {
 } npksdi_stage;
 
 static const npksdi_stage npksdi_stages[] = {
-    { npksdi_keep_count, npksdi_keep_item },           { npksdi_scale_count, npksdi_scale_item },
-    { npksdi_noise_count, npksdi_noise_item },         { npksdi_range_count, npksdi_range_item },
-    { npksdi_summary_count, npksdi_summary_item },     { npksdi_centre_count, npksdi_centre_item },
-    { npksdi_bandwidth_count, npksdi_bandwidth_item }, { npksdi_frequency_count, npksdi_draw_item },
-    { npksdi_stream_count, npksdi_stream_item },       { npksdi_select_count, npksdi_select_item },
-    { npksdi_solve_count, npksdi_solve_item },         { npksdi_refer_count, npksdi_refer_item },
-    { npksdi_pilot_count, npksdi_pilot_item },         { npksdi_replicate_count, npksdi_replicate_item },
+    { npksdi_keep_count, npksdi_keep_item },
+    { npksdi_scale_count, npksdi_scale_item },
+    { npksdi_range_count, npksdi_range_item },
+    { npksdi_summary_count, npksdi_summary_item },
+    { npksdi_centre_count, npksdi_centre_item },
+    { npksdi_bandwidth_count, npksdi_bandwidth_item },
+    { npksdi_frequency_count, npksdi_draw_item },
+    { npksdi_stream_count, npksdi_stream_item },
+    { npksdi_select_count, npksdi_select_item },
+    { npksdi_solve_count, npksdi_solve_item },
+    { npksdi_refer_count, npksdi_refer_item },
+    { npksdi_pilot_count, npksdi_pilot_item },
+    { npksdi_replicate_count, npksdi_replicate_item },
 };
 enum {
-    NPKSDI_STAGE_FITTED = 11, /* scores are known */
-    NPKSDI_STAGE_REPLICATES = 13,
-    NPKSDI_STAGE_DONE = 14
+    NPKSDI_STAGE_FITTED = 10, /* scores are known */
+    NPKSDI_STAGE_REPLICATES = 12,
+    NPKSDI_STAGE_DONE = 13
 };
 
 /* On to the next item that there is; replicates that merge has brought need no work. */
@@ -4957,7 +4709,7 @@ static void npksdi_settle_cursor(npksd_tester *t)
 static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
-    while (s->error_ == NPKSD_OK && s->stage_ < stage && *items > 0) {
+    while (s->error_ == NPKSD_OK && s->stage_<stage && * items> 0) {
         s->error_ = npksdi_stages[s->stage_].item_fn(t, s->k_);
         s->k_++;
         s->done_++;
@@ -5023,9 +4775,8 @@ static size_t npksdi_check_items(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
     size_t passes = 1 + npksdi_pilot_sets(model) + t->null_.count_;
-    return npksdi_wild(&model->options_)
-        ? model->panels_ + passes * (npksdi_sum_items(model) + 1)
-        : npksdi_evaluation_items(model);
+    return npksdi_wild(&model->options_) ? model->panels_ + passes * (npksdi_sum_items(model) + 1)
+                                         : npksdi_evaluation_items(model);
 }
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
@@ -5059,8 +4810,8 @@ static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
         for (size_t a = 0; a < model->n_; a++)
             mean += rows[a * model->m_ + j] / (npksd_real)model->n_;
         for (size_t a = 0; a < model->n_; a++)
-            most = npksdi_max(most, npksdi_abs(rows[a * model->m_ + j] * NPKSDI_C(0.5)
-                                               - mean * NPKSDI_C(0.5)));
+            most = npksdi_max(
+                most, npksdi_abs(rows[a * model->m_ + j] * NPKSDI_C(0.5) - mean * NPKSDI_C(0.5)));
         model->centre_[j] = mean;
         model->scale_[j] = most < NPKSDI_TINY ? 1 : npksdi_min(most, NPKSDI_HUGE);
         model->box_low_[j] = -NPKSDI_LARGEST;
@@ -5097,7 +4848,8 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
         npksdi_scale_observed(model, observed);
     t->out_of_range_ =
         npksdi_outside(observed, model->n_, model->m_, model->box_low_, model->box_high_);
-    NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
+    if (observed != w->rows_)
+        NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(model, w, w->rows_, model->n_);
     npksdi_begin_evaluation(model, w, 1);
@@ -5109,7 +4861,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
-    for (; s->check_k_ < s->check_total_ && *items > 0; --*items) {
+    for (; s->check_k_<s->check_total_ && * items> 0; --*items) {
         npksd_status status = npksdi_check_item(t, s->check_k_++);
         if (status != NPKSD_OK) {
             s->check_total_ = 0;
@@ -5139,6 +4891,12 @@ static void npksdi_report(npksd_tester *t, size_t used, int stopped, npksd_resul
 
 /* ---- diagnosis: columns, pairs, rows ---- */
 
+static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
+{
+    if (array != NULL)
+        array[i] = value;
+}
+
 /* p-values of the columns from the same replicates; adjusted: against the largest column of each. */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
@@ -5160,12 +4918,9 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
             adjusted += most[r] + tolerance >= value;
         }
-        if (d->coordinate_statistic != NULL)
-            d->coordinate_statistic[i] = t->scratch_.values_[model->number_count_ + i];
-        if (d->coordinate_p != NULL)
-            d->coordinate_p[i] = npksdi_share(1 + reached, b + 1);
-        if (d->coordinate_p_adjusted != NULL)
-            d->coordinate_p_adjusted[i] = npksdi_share(1 + adjusted, b + 1);
+        npksdi_put(d->coordinate_statistic, i, t->scratch_.values_[model->number_count_ + i]);
+        npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
+        npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
     }
 }
 
@@ -5174,23 +4929,21 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, mean, square, largest;
+    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, mean, square, largest;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = 0;
         for (size_t a = 0; a < model->n_; a++) {
             npksd_real z = npksdi_unclamped(w->rows_[a * model->m_ + i], model->ruler_ + 3 * i);
-            shift += npksdi_clamp(z, NPKSDI_LARGEST) / n;
+            shift += npksdi_clamp(z, most) / n;
         }
+        if (npksdi_is_constant(model, i))
+            shift = shift > 0 ? most : shift < 0 ? -most : 0;
+        else
+            shift = npksdi_clamp(shift - model->means_[i], most);
         npksdi_histogram(model, w, i, model->n_, &mean, &square);
         npksdi_margin_distance(model, w, i, &largest);
-        if (npksdi_is_constant(model, i))
-            shift = shift > 0 ? NPKSDI_LARGEST : shift < 0 ? -NPKSDI_LARGEST : 0;
-        else
-            shift = npksdi_clamp(shift - model->means_[i], NPKSDI_LARGEST);
-        if (d->coordinate_shift != NULL)
-            d->coordinate_shift[i] = shift;
-        if (d->coordinate_distance != NULL)
-            d->coordinate_distance[i] = largest;
+        npksdi_put(d->coordinate_shift, i, shift);
+        npksdi_put(d->coordinate_distance, i, largest);
     }
 }
 
@@ -5241,27 +4994,31 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
     npksdi_tame(out, model->n_);
 }
 
-/* Can this tester answer what the diagnosis asks for? */
+/* What a diagnosis asks for: numbers of the columns, margins for people, pairs. */
+enum { NPKSDI_ASK_COLUMNS = 1, NPKSDI_ASK_MARGINS = 2, NPKSDI_ASK_PAIRS = 4 };
+static int npksdi_asked(const npksd_diagnosis *d)
+{
+    int columns = d->coordinate_statistic || d->coordinate_p || d->coordinate_p_adjusted;
+    int margins = d->coordinate_shift || d->coordinate_distance;
+    int pairs = d->pairs != NULL && d->pair_capacity > 0;
+    return (columns ? NPKSDI_ASK_COLUMNS : 0) | (margins ? NPKSDI_ASK_MARGINS : 0)
+        | (pairs ? NPKSDI_ASK_PAIRS : 0);
+}
 static int npksdi_can_diagnose(const npksd_tester *t, const npksd_diagnosis *d)
 {
-    int columns = d != NULL
-        && (d->coordinate_statistic != NULL || d->coordinate_p != NULL
-            || d->coordinate_p_adjusted != NULL);
-    int margins = d != NULL
-        && (d->coordinate_shift != NULL || d->coordinate_distance != NULL
-            || (d->pairs != NULL && d->pair_capacity > 0));
-    return (t->model_.options_.diagnose || !(columns || margins))
-        && (t->model_.has_margins_ || !margins);
+    int asked = d != NULL ? npksdi_asked(d) : 0;
+    return (asked == 0 || t->model_.options_.diagnose)
+        && (asked <= NPKSDI_ASK_COLUMNS || t->model_.has_margins_);
 }
 
 static void npksdi_report_diagnosis(npksd_tester *t, npksd_diagnosis *d)
 {
-    if (d->coordinate_statistic != NULL || d->coordinate_p != NULL
-        || d->coordinate_p_adjusted != NULL)
+    int asked = npksdi_asked(d);
+    if (asked & NPKSDI_ASK_COLUMNS)
         npksdi_report_columns(t, d);
-    if (d->coordinate_shift != NULL || d->coordinate_distance != NULL)
+    if (asked & NPKSDI_ASK_MARGINS)
         npksdi_report_margins(t, d);
-    if (d->pairs != NULL && d->pair_capacity > 0)
+    if (asked & NPKSDI_ASK_PAIRS)
         npksdi_report_pairs(t, d);
     if (d->row_influence != NULL)
         npksdi_report_rows(t, d->row_influence);
@@ -5354,8 +5111,8 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
 #endif
 
 /* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without. */
-static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
-                                 npksd_options *out)
+static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
+                                 int has_generator, npksd_options *out)
 {
     *out = options != NULL ? *options : npksd_default_options();
     if (npksd_options_problem(out, n, m) != NULL)
@@ -5445,16 +5202,41 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_settle_cursor(t);
 }
 
-/* A planned tester in one allocation, which it owns. */
-static npksd_status npksdi_tester_allocate(npksd_tester **tester, npksd_tester *plan, size_t bytes)
+/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns. */
+static npksd_status npksdi_tester_settle(npksd_tester **tester, npksd_tester *plan, size_t needed,
+                                         void *workspace, size_t bytes)
 {
-    void *memory = bytes > 0 ? npksdi_alloc(&plan->model_.options_.allocator, bytes) : NULL;
-    if (memory == NULL)
+    if (needed == 0 || (workspace != NULL && bytes < needed))
         return NPKSD_ERROR_MEMORY;
-    plan->memory_ = memory;
-    plan->memory_bytes_ = bytes;
-    *tester = npksdi_tester_place(plan, memory);
+    if (workspace == NULL) {
+        plan->memory_ = workspace = npksdi_alloc(&plan->model_.options_.allocator, needed);
+        plan->memory_bytes_ = needed;
+    }
+    if (workspace == NULL)
+        return NPKSD_ERROR_MEMORY;
+    *tester = npksdi_tester_place(plan, workspace);
     return NPKSD_OK;
+}
+static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t m,
+                                        npksd_sample_fn sample_fn, void *user_data,
+                                        const npksd_options *options, const npksdi_pool *pool,
+                                        void *workspace, size_t bytes)
+{
+    npksd_options checked;
+    npksd_tester plan;
+    if (tester == NULL)
+        return NPKSD_ERROR_ARGUMENT;
+    *tester = NULL;
+    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
+    if (status != NPKSD_OK)
+        return status;
+    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
+    plan.sample_fn_ = sample_fn;
+    plan.user_data_ = user_data;
+    status = npksdi_tester_settle(tester, &plan, needed, workspace, bytes);
+    if (status == NPKSD_OK)
+        npksdi_tester_begin(*tester);
+    return status;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
@@ -5476,43 +5258,18 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
                                           const npksd_options *options, void *workspace,
                                           size_t bytes)
 {
-    npksd_options checked;
-    npksd_tester plan;
-    if (tester == NULL)
+    if (tester != NULL)
+        *tester = NULL;
+    if (workspace == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status != NPKSD_OK || workspace == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    if (needed == 0 || bytes < needed)
-        return NPKSD_ERROR_MEMORY;
-    plan.sample_fn_ = sample_fn;
-    plan.user_data_ = user_data;
-    *tester = npksdi_tester_place(&plan, workspace);
-    npksdi_tester_begin(*tester);
-    return NPKSD_OK;
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, workspace, bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
-    npksd_options checked;
-    npksd_tester plan;
-    if (tester == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status != NPKSD_OK)
-        return status;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    plan.sample_fn_ = sample_fn;
-    plan.user_data_ = user_data;
-    status = npksdi_tester_allocate(tester, &plan, needed);
-    if (status == NPKSD_OK)
-        npksdi_tester_begin(*tester);
-    return status;
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, NULL, 0);
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -5567,8 +5324,7 @@ static npksd_status npksdi_scores_out(const npksdi_model *model, npksdi_scratch 
                                       const npksd_real *rows, size_t count, npksd_real *out)
 {
     npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status =
-        npksdi_score_panel(model, w, w->z_ + NPKSDI_T, rows, count, model->weights_, w->scores_);
+    npksd_status status = npksdi_score_panel(model, w, rows, count, model->weights_, w->scores_);
     for (size_t l = 0; l < count && status == NPKSD_OK; l++)
         for (size_t j = 0; j < model->m_; j++) {
             npksd_real score = w->scores_[j * NPKSDI_T + l] / model->scale_[j]; /* scale: 1e-310 */
@@ -5628,7 +5384,8 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
     int comparable = t->model_.number_count_ > 1 || t->model_.number_[0].two_sided_;
     npksd_real tolerance = npksdi_tolerance(&t->null_, tau, comparable, 0);
-    npksdi_report(t, 1, 0, result); /* p and threshold come below; the rest before it is overwritten */
+    npksdi_report(t, 1, 0,
+                  result); /* p and threshold come below; the rest before it is overwritten */
     t->schedule_.check_total_ = 0;
     for (; used < t->null_.count_ && reached < h; used++) {
         items = each;
@@ -5718,7 +5475,8 @@ static int npksdi_enough_choices(size_t n, size_t k, npksd_real alpha)
     return choices * alpha >= 1;
 }
 
-NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows, size_t m)
+NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
+                                             size_t m)
 {
     const char *problem = npksd_options_problem(o, n, m);
     if (problem != NULL)
@@ -5754,12 +5512,13 @@ static npksd_real npksdi_pool_outside(const npksdi_pool *pool, npksdi_model *mod
 NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                     const npksd_real *synthetic, size_t rows,
                                                     size_t m, const npksd_options *options,
-                                                    npksd_result *result, npksd_diagnosis *diagnosis,
+                                                    npksd_result *result,
+                                                    npksd_diagnosis *diagnosis,
                                                     npksd_real *null_values)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
     npksdi_pool pool;
-    npksd_tester plan, *t;
+    npksd_tester *t;
     if (observed == NULL || synthetic == NULL || result == NULL)
         return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
@@ -5775,17 +5534,16 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     pool.m_ = m;
     pool.block_ = o.block;
     o.fit_rows = pool.n_ + pool.rows_;
-    size_t needed = npksdi_tester_plan(&plan, pool.n_, m, &o, &pool, 0);
-    plan.sample_fn_ = npksdi_pool_sample;
-    npksd_status status = npksdi_tester_allocate(&t, &plan, needed);
+    npksd_status status =
+        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, NULL, 0);
     if (status != NPKSD_OK)
         return status;
-    npksdi_tester_begin(t);
     status = npksdi_run(t, observed, result, diagnosis, null_values);
     if (status == NPKSD_OK) {
         result->out_of_range = npksdi_pool_outside(&pool, &t->model_);
         result->flags |= pool.n_ < n || pool.rows_ < rows ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-        for (size_t a = pool.n_; a < n && diagnosis != NULL && diagnosis->row_influence != NULL; a++)
+        for (size_t a = pool.n_; a < n && diagnosis != NULL && diagnosis->row_influence != NULL;
+             a++)
             diagnosis->row_influence[a] = 0;
     }
     npksd_tester_destroy(t);
@@ -5796,7 +5554,8 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                            const npksd_real *synthetic, size_t rows, size_t m,
                                            const npksd_options *options, npksd_result *result)
 {
-    return npksd_test_samples_diagnose(observed, n, synthetic, rows, m, options, result, NULL, NULL);
+    return npksd_test_samples_diagnose(observed, n, synthetic, rows, m, options, result, NULL,
+                                       NULL);
 }
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
@@ -5831,8 +5590,8 @@ static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
 }
 
 /* Does the generator draw the same rows again from the same stream? buffer: 2 n m numbers. */
-static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng, size_t n,
-                                      size_t m, npksd_real *buffer, int *repeatable)
+static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng,
+                                      size_t n, size_t m, npksd_real *buffer, int *repeatable)
 {
     *repeatable = 1;
     for (size_t k = 0; k < 2; k++) {
@@ -5852,103 +5611,102 @@ static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data
     return NPKSD_OK;
 }
 
-NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
-                                         const npksd_options *options, size_t runs,
+/* The whole test on n rows that the generator drew itself, with an rng of its own for trial k: the
+   built-in one with another seed, or the caller's with other streams. */
+static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
+                                 npksd_options o, size_t k, npksd_real *rows,
+                                 npksd_self_check_result *found, npksd_result *one)
+{
+    npksd_rng_state state;
+    npksdi_trial_rng trial;
+    npksd_status status = NPKSD_OK;
+    npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+    o.seed = npksdi_word(&rng);
+    rng = npksd_rng_seeded(&state, o.seed, 0);
+    if (o.rng.next_fn != NULL) {
+        trial.inner_ = o.rng;
+        trial.trial_ = k;
+        rng.next_fn = npksdi_trial_next;
+        rng.seek_fn = o.rng.seek_fn != NULL ? npksdi_trial_seek : NULL;
+        rng.user_data = &trial;
+        o.rng = rng;
+    }
+    if (k == 0)
+        status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found->repeatable);
+    if (status != NPKSD_OK)
+        return status;
+    if (rng.seek_fn != NULL)
+        rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
+    if (sample_fn(rows, n, m, &rng, user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    return npksd_test(rows, n, m, sample_fn, user_data, &o, one);
+}
+
+NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
+                                         void *user_data, const npksd_options *options, size_t runs,
                                          npksd_self_check_result *result)
 {
     npksd_options o;
     npksd_self_check_result found;
-    if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000 ||
-        npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
+    npksd_status status = NPKSD_OK;
+    if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
+        || npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
         return NPKSD_ERROR_ARGUMENT;
     size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
-    npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes), *p;
+    npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
     if (rows == NULL)
         return NPKSD_ERROR_MEMORY;
-    p = rows + 2 * n * m;
-    npksd_status status = NPKSD_OK;
-    npksd_rng given = o.rng;
+    npksd_real *p = rows + 2 * n * m;
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
-        npksd_rng_state state;
         npksd_result one;
-        npksdi_trial_rng trial;
-        npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-        uint64_t seed = npksdi_word(&rng);
-        if (given.next_fn != NULL) {
-            trial.inner_ = given;
-            trial.trial_ = k;
-            rng.next_fn = npksdi_trial_next;
-            rng.seek_fn = given.seek_fn != NULL ? npksdi_trial_seek : NULL;
-            rng.user_data = &trial;
-            o.rng = rng;
-        } else {
-            rng = npksd_rng_seeded(&state, seed, 0);
-            o.seed = seed;
-        }
-        if (k == 0)
-            status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found.repeatable);
-        if (status == NPKSD_OK && rng.seek_fn != NULL)
-            rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
-        if (status == NPKSD_OK && sample_fn(rows, n, m, &rng, user_data) != 0)
-            status = NPKSD_ERROR_GENERATOR;
-        if (status == NPKSD_OK)
-            status = npksd_test(rows, n, m, sample_fn, user_data, &o, &one);
-        if (status == NPKSD_OK) {
-            p[k] = one.p_value;
-            found.rejected += (size_t)one.reject;
-            found.mean_p += one.p_value / (npksd_real)runs;
-        }
-        o.seed = options != NULL ? options->seed : 0;
+        NPKSD_MEMSET(&one, 0, sizeof one);
+        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found, &one);
+        p[k] = one.p_value;
+        found.rejected += (size_t)one.reject;
+        found.mean_p += one.p_value / (npksd_real)runs;
     }
-    if (status == NPKSD_OK) {
-        npksdi_sort(p, runs);
-        for (size_t k = 0; k < runs; k++) { /* p lives on 1/(b+1), 2/(b+1), ...: a step is no distance */
-            npksd_real step = 1 / ((npksd_real)o.replicates + 1);
-            npksd_real above = npksdi_share(k + 1, runs) - p[k], below = p[k] - step - npksdi_share(k, runs);
-            found.distance = npksdi_max(found.distance, npksdi_max(above, below));
-        }
-        found.uniform_p = npksdi_kolmogorov(found.distance, runs);
-        found.suspicious = found.uniform_p < NPKSDI_C(0.01) || !found.repeatable;
+    npksdi_sort(p, runs);
+    for (size_t k = 0; k < runs;
+         k++) { /* p lives on 1/(b+1), 2/(b+1), ...: a step is no distance */
+        npksd_real step = 1 / ((npksd_real)o.replicates + 1);
+        npksd_real above = npksdi_share(k + 1, runs) - p[k];
+        npksd_real below = p[k] - step - npksdi_share(k, runs);
+        found.distance = npksdi_max(found.distance, npksdi_max(above, below));
+    }
+    found.uniform_p = npksdi_kolmogorov(found.distance, runs);
+    found.suspicious = found.uniform_p < NPKSDI_C(0.01) || !found.repeatable;
+    if (status == NPKSD_OK)
         *result = found;
-    }
     npksdi_free(&o.allocator, rows, bytes);
     return status;
 }
 
 NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                     npksd_sample_fn alternative_fn, void *alternative_user_data,
-                                    const npksd_options *options, size_t runs, npksd_power_result *result)
+                                    const npksd_options *options, size_t runs,
+                                    npksd_power_result *result)
 {
     npksd_tester *t;
+    size_t rejected = 0;
     if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
         return NPKSD_ERROR_ARGUMENT;
     npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
     if (status != NPKSD_OK)
         return status;
-    /* the observed rows need a place of their own: check overwrites the scratch */
-    npksd_allocator allocator = t->model_.options_.allocator;
-    npksd_real *rows = (npksd_real *)npksdi_alloc(&allocator, n * m * sizeof *rows);
-    if (rows == NULL)
-        status = NPKSD_ERROR_MEMORY;
-    if (status == NPKSD_OK)
-        status = npksd_tester_step(t, SIZE_MAX);
     npksdi_scratch *w = &t->scratch_;
-    size_t rejected = 0;
+    status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-        if (alternative_fn(rows, n, m, &w->rng_, alternative_user_data) != 0)
-            status = NPKSD_ERROR_GENERATOR;
         t->observed_index_ = k + 1;
-        if (status == NPKSD_OK)
-            status = npksd_tester_check(t, rows, &one, NULL);
-        if (status == NPKSD_OK)
-            rejected += (size_t)one.reject;
+        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0)
+            status = NPKSD_ERROR_GENERATOR;
+        else
+            status = npksd_tester_check(t, w->rows_, &one, NULL);
+        rejected += (size_t)(status == NPKSD_OK && one.reject);
     }
-    if (rows != NULL)
-        npksdi_free(&allocator, rows, n * m * sizeof *rows);
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
         return status;
@@ -5982,7 +5740,10 @@ NPKSDI_DEF size_t npksd_tester_scratch_size(const npksd_tester *t)
     return t != NULL ? npksdi_place_scratch(&t->model_, &plan, NPKSDI_COUNT) : 0;
 }
 
-NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t) { return t != NULL ? t->null_.width_ : 0; }
+NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t)
+{
+    return t != NULL ? t->null_.width_ : 0;
+}
 
 /* Can replicates be drawn or given now, and are these among them? */
 static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first, size_t count,
@@ -6045,7 +5806,8 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
     if (!npksdi_finite(values, count * width))
         return NPKSD_ERROR_NONFINITE;
     NPKSD_MEMCPY(t->null_.values_ + first * width, values, count * width * sizeof *values);
-    NPKSD_MEMSET(t->null_.filled_ + first, 1, count);
+    for (size_t r = first; r < first + count; r++)
+        t->null_.filled_[r] = 1;
     npksdi_settle_cursor(t);
     return NPKSD_OK;
 }
@@ -6072,11 +5834,6 @@ static void npksdi_blob_int(npksdi_walk *walk, int *value)
         *value = walk->bad_ ? 0 : (int)word;
     }
 }
-static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
-{
-    npksdi_reals(walk, &value, 1, 1, NPKSDI_SAVED);
-}
-
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
 #define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
 enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
@@ -6153,8 +5910,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
 {
     if (tester == NULL || size == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_is_done(tester)
-        || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
+    if (!npksdi_is_done(tester) || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
         || tester->model_.summary_ == NPKSD_SUMMARY_CALLBACK)
         return NPKSD_ERROR_STATE;
     npksd_tester t = *tester; /* the walk wants pointers to what it reads */
@@ -6231,8 +5987,8 @@ static int npksdi_blob_sane(const npksd_tester *t)
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester. Returns
    the bytes that it needs, 0 if this is no blob. */
-static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *bytes, size_t size,
-                               const npksd_allocator *allocator)
+static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *bytes,
+                               size_t size, const npksd_allocator *allocator)
 {
     npksd_options o = npksd_default_options();
     npksd_real scales[NPKSD_SCALES_MAX];
@@ -6264,18 +6020,34 @@ static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void
     return needed > 0 && counter.at_ == size - 8 ? needed : 0;
 }
 
-/* The body of an opened blob into a tester that has been placed. */
-static int npksdi_blob_read(npksdi_walk *walk, npksd_tester *t)
+/* A tester from a blob, in the caller's workspace or in memory that it owns. */
+static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t size,
+                                const npksd_allocator *allocator, void *workspace,
+                                size_t workspace_bytes)
 {
+    npksdi_walk walk;
+    npksd_tester plan, *t = NULL;
+    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator), m = plan.model_.m_;
+    if (needed == 0)
+        return NPKSD_ERROR_FORMAT;
+    npksd_status status = npksdi_tester_settle(&t, &plan, needed, workspace, workspace_bytes);
+    if (status != NPKSD_OK)
+        return status;
     npksdi_model_begin(&t->model_, &t->scratch_);
-    npksdi_blob_body(walk, t);
-    if (walk->bad_ || !npksdi_blob_sane(t))
-        return 0;
-    for (size_t j = 0; j < t->model_.m_; j++)
+    npksdi_blob_body(&walk, t);
+    if (t->model_.options_.resample == 0 || t->model_.options_.resample_redraw)
+        for (size_t i = 0; i < m; i++)
+            t->model_.weights_[i] = 1 / (npksd_real)m;
+    if (walk.bad_ || !npksdi_blob_sane(t)) {
+        npksd_tester_destroy(t);
+        return NPKSD_ERROR_FORMAT;
+    }
+    for (size_t j = 0; j < m; j++)
         npksdi_set_ruler(&t->model_, j);
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
     t->schedule_.done_ = t->schedule_.total_ = npksdi_replicate_count(t);
-    return 1;
+    *tester = t;
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
@@ -6294,68 +6066,30 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
     return NPKSD_OK;
 }
 
-NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
-                                               void *workspace, size_t workspace_bytes)
+NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes,
+                                               size_t size, void *workspace, size_t workspace_bytes)
 {
-    npksdi_walk walk;
-    npksd_tester plan;
-    if (tester == NULL)
+    if (tester != NULL)
+        *tester = NULL;
+    if (tester == NULL || bytes == NULL || workspace == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    if (bytes == NULL || workspace == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    if (needed == 0)
-        return NPKSD_ERROR_FORMAT;
-    if (workspace_bytes < needed)
-        return NPKSD_ERROR_MEMORY;
-    npksd_tester *t = npksdi_tester_place(&plan, workspace);
-    if (!npksdi_blob_read(&walk, t))
-        return NPKSD_ERROR_FORMAT;
-    *tester = t;
-    return NPKSD_OK;
+    return npksdi_load(tester, bytes, size, NULL, workspace, workspace_bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    npksdi_walk walk;
-    npksd_tester plan, *t = NULL;
-    if (tester == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    if (bytes == NULL
+    if (tester != NULL)
+        *tester = NULL;
+    if (tester == NULL || bytes == NULL
         || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
         return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
-    if (needed == 0)
-        return NPKSD_ERROR_FORMAT;
-    npksd_status status = npksdi_tester_allocate(&t, &plan, needed);
-    if (status != NPKSD_OK)
-        return status;
-    if (!npksdi_blob_read(&walk, t)) {
-        npksd_tester_destroy(t);
-        return NPKSD_ERROR_FORMAT;
-    }
-    *tester = t;
-    return NPKSD_OK;
+    return npksdi_load(tester, bytes, size, allocator, NULL, 0);
 }
 
 /* ======== >>primitives: a median distance, a statistic ======== */
 
 enum { NPKSDI_MEDIAN_ALL = 512, NPKSDI_MEDIAN_MOST = 16384 };
-
-/* Squared distance of two rows times unit, by differences, so that equal rows have distance 0. */
-static npksd_real npksdi_square_distance(const npksd_real *x, const npksd_real *y, size_t m,
-                                         npksd_real unit)
-{
-    npksd_real sum = 0;
-    for (size_t j = 0; j < m; j++) {
-        npksd_real apart = x[j] * unit - y[j] * unit;
-        sum += apart * apart;
-    }
-    return sum;
-}
 
 NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
                                               const npksd_options *options, npksd_real *out)
@@ -6375,45 +6109,26 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
         unit = 1 / most;
     else if (most < 1 / NPKSDI_UNSCALED_CLAMP)
         unit = npksdi_min(NPKSDI_HUGE, 1 / npksdi_max(most, NPKSDI_TINY));
-    size_t bytes = (count <= NPKSDI_MEDIAN_ALL ? count * (count - 1) / 2 : 8 * used) * sizeof *out;
-    bytes = npksdi_max_size(bytes, sizeof *out);
+    size_t shifts = count <= NPKSDI_MEDIAN_ALL ? count / 2 : 8; /* all pairs, or spread ones */
+    size_t bytes = npksdi_max_size(shifts, 1) * used * sizeof *out;
     npksd_real *squares = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
     if (squares == NULL)
         return NPKSD_ERROR_MEMORY;
-    for (size_t a = 0; a < used && count <= NPKSDI_MEDIAN_ALL; a++)
-        for (size_t b = 0; b < a; b++)
-            squares[pairs++] = npksdi_square_distance(rows + a * m, rows + b * m, m, unit);
-    for (size_t k = 1; k <= 8 && count > NPKSDI_MEDIAN_ALL; k++)
-        for (size_t a = 0; a < used; a++) {
-            size_t b = (a + npksdi_shift(used, k)) % used;
+    for (size_t k = 1; k <= shifts; k++) {
+        size_t shift = count <= NPKSDI_MEDIAN_ALL ? k : npksdi_shift(used, k);
+        for (size_t a = 0; a < (2 * shift == used ? shift : used); a++) {
             const npksd_real *x = rows + npksdi_spread_row(count, used, a) * m;
-            squares[pairs++] = npksdi_square_distance(
-                x, rows + npksdi_spread_row(count, used, b) * m, m, unit);
+            const npksd_real *y = rows + npksdi_spread_row(count, used, (a + shift) % used) * m;
+            npksd_real sum = 0;
+            for (size_t j = 0; j < m; j++)
+                sum += (x[j] * unit - y[j] * unit) * (x[j] * unit - y[j] * unit);
+            squares[pairs++] = sum;
         }
+    }
     npksd_real median = pairs > 0 ? npksdi_median_of(squares, pairs) : unit;
     npksdi_free(&o.allocator, squares, bytes);
     *out = npksdi_max(npksdi_min(median / unit, NPKSDI_LARGEST), NPKSDI_TINY);
     return NPKSD_OK;
-}
-
-/* Options of npksd_statistic that matter, and a single number: STEIN at the first scale. */
-static npksd_options npksdi_statistic_options(const npksd_options *options)
-{
-    npksd_options o = npksd_default_options();
-    o.allocator = options->allocator;
-    o.rng = options->rng;
-    o.seed = options->seed;
-    o.kernel = options->kernel;
-    o.form = options->form;
-    o.statistic = options->statistic;
-    o.features = options->features;
-    o.bandwidth = options->bandwidth;
-    o.scales = options->scales;
-    o.scale_count = npksdi_min_size(options->scale_count, 1);
-    o.components = NPKSD_COMPONENT_STEIN;
-    o.summary = NPKSD_SUMMARY_NONE;
-    o.estimator = NPKSD_ESTIMATOR_GAUSS;
-    return o;
 }
 
 /* Rows and scores as given become the columns of a panel, in units of the bandwidth. */
@@ -6466,27 +6181,33 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     npksdi_model model;
     npksdi_scratch w;
     const npksd_real most = NPKSDI_UNSCALED_CLAMP, one = 1;
+    npksd_options o = npksd_default_options();
     if (rows == NULL || scores == NULL || out == NULL || options == NULL
         || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
         || options->scale_count > NPKSD_SCALES_MAX)
         return NPKSD_ERROR_ARGUMENT;
-    npksd_options o = npksdi_statistic_options(options);
+    o.allocator = options->allocator, o.rng = options->rng, o.seed = options->seed;
+    o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
+    o.features = options->features, o.bandwidth = options->bandwidth;
+    o.scales = options->scale_count > 0 ? options->scales : &one;
+    o.scale_count = 1;
+    o.components = NPKSD_COMPONENT_STEIN;
+    o.summary = NPKSD_SUMMARY_NONE;
+    o.estimator = NPKSD_ESTIMATOR_GAUSS;
     if (npksd_options_problem(&o, n, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
     o.resample = weights != NULL ? m : 0; /* room for unequal weights */
-    o.scales = o.scale_count > 0 ? o.scales : &one;
-    o.scale_count = 1;
     if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
         || (weights != NULL && !npksdi_finite(weights, m)))
         return NPKSD_ERROR_NONFINITE;
-    for (size_t i = 0; weights != NULL && i < m; i++)
-        if (weights[i] < 0)
-            return NPKSD_ERROR_ARGUMENT;
+    if (weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST))
+        return NPKSD_ERROR_ARGUMENT;
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
             return NPKSD_ERROR_NUMERIC;
     npksdi_plan_model(&model, n, m, &o, 2);
+    NPKSD_MEMSET(&w, 0, sizeof w);
     npksdi_walk walk = npksdi_walk_begin(NPKSDI_COUNT, NULL);
     npksdi_model_arrays(&model, &walk);
     npksdi_scratch_arrays(&model, &w, &walk);
@@ -6495,16 +6216,14 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     if (memory == NULL)
         return NPKSD_ERROR_MEMORY;
     NPKSD_MEMSET(memory, 0, bytes);
-    NPKSD_MEMSET(&w, 0, sizeof w);
     walk = npksdi_walk_begin(NPKSDI_PLACE, npksdi_aligned(memory));
     npksdi_model_arrays(&model, &walk);
     npksdi_scratch_arrays(&model, &w, &walk);
     npksdi_set_bandwidth(&model, o.bandwidth);
     npksd_status status = npksdi_statistic_of(&model, &w, rows, scores, weights);
-    npksd_real value = w.values_[0];
-    npksdi_free(&o.allocator, memory, bytes);
     if (status == NPKSD_OK)
-        *out = value;
+        *out = w.values_[0];
+    npksdi_free(&o.allocator, memory, bytes);
     return status;
 }
 
@@ -6513,6 +6232,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #endif
 
 #undef NPKSDI_C
+#undef NPKSDI_C4
 #undef NPKSDI_TINY
 #undef NPKSDI_LARGEST
 #undef NPKSDI_EPSILON
@@ -6521,19 +6241,20 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_UNSCALED_CLAMP
 #undef NPKSDI_EXP_LOW
 #undef NPKSDI_ANGLE_MAX
-#undef NPKSDI_TURNS
 #undef NPKSDI_TIE
 #undef NPKSDI_ROUNDING
 #undef NPKSDI_SKEW_LEAST
 #undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_MANTISSA
-#undef NPKSDI_BIAS
-#undef NPKSDI_T
-#undef NPKSDI_G
 #undef NPKSDI_CBLAS_GEMM
-#undef NPKSDI_TILE
 #undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
+#undef NPKSDI_DECLARE
+#undef NPKSDI_VISIT
+#undef NPKSDI_REFUSE
+#undef NPKSDI_MODEL_ARRAYS
+#undef NPKSDI_SCRATCH_ARRAYS
+#undef NPKSDI_NULL_ARRAYS
+#undef NPKSDI_FIT_ARRAYS
 #undef NPKSDI_CONSTANT
 #undef NPKSDI_KNOTS_LEAST
 #undef NPKSDI_ALIGNMENT

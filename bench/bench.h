@@ -325,7 +325,7 @@ static const char *const bench_estimators[] = { "auto", "gauss", "poly", "spline
                                                 "true", NULL };
 static const char *const bench_summaries[] = { "mean", "none", "all", "mean_var", "neighbours",
                                                NULL };
-static const char *const bench_statistics[] = { "uv", "v", "u", NULL };
+static const char *const bench_statistics[] = { "u", "uv", "v", NULL };
 
 typedef enum bench_key_kind { BENCH_INT, BENCH_SIZE, BENCH_REAL, BENCH_SCALES } bench_key_kind;
 

@@ -5,7 +5,7 @@
  *     power samples          the same for fixed synthetic rows
  *     power level            both kinds of test over many seeds at 0.05 and 0.2
  *     power diagnosis        is the coordinate that differs named?
- *     power ablation         each component alone, each estimator alone
+ *     power ablation         each component alone and left out, each estimator alone
  *     power required         the first four; exit 1 if one number is missed
  *     power all              everything
  *
@@ -303,13 +303,9 @@ static void ablation_table(const char *title, const variant *variants, size_t co
 
 static void ablation(void)
 {
-    static const variant components[] = {
-        { "STEIN", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_STEIN },
-        { "MIRROR", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_MIRROR },
-        { "MOMENT", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_MOMENT },
-        { "MMD", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_MMD },
-        { "ALL", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_ALL },
-    };
+    enum { PARTS = 6 };
+    variant alone[PARTS + 1], without[PARTS + 1];
+    char names[PARTS][24];
     static const variant estimators[] = {
         { "GAUSS", NPKSD_ESTIMATOR_GAUSS, NPKSD_COMPONENT_ALL },
         { "POLY", NPKSD_ESTIMATOR_POLY, NPKSD_COMPONENT_ALL },
@@ -317,7 +313,19 @@ static void ablation(void)
         { "RBF", NPKSD_ESTIMATOR_RBF, NPKSD_COMPONENT_ALL },
         { "AUTO", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_ALL },
     };
-    ablation_table("one component alone (estimator AUTO)", components, 5);
+    for (unsigned i = 0; i <= PARTS; i++) {
+        unsigned component = i < PARTS ? 1u << i : 0;
+        variant v = { "ALL", NPKSD_ESTIMATOR_AUTO, NPKSD_COMPONENT_ALL & ~component };
+        without[i] = alone[i] = v;
+        if (i < PARTS) {
+            alone[i].components = component;
+            alone[i].name = npksd_component_string(component);
+            snprintf(names[i], sizeof names[i], "-%s", alone[i].name);
+            without[i].name = names[i];
+        }
+    }
+    ablation_table("one component alone (estimator AUTO)", alone, PARTS + 1);
+    ablation_table("one component left out (estimator AUTO)", without, PARTS + 1);
     ablation_table("one estimator (all components)", estimators, 5);
 }
 
@@ -354,7 +362,7 @@ static void samples(void)
     for (size_t i = 0; i < 2 * count; i++)
         share[i % 2] += r[i] / (double)count;
     say("== fixed samples: 100 observed rows, 2000 synthetic, m = 3\n\n");
-    say("%zu tests each, every one with its own data, split and seed\n\n", count);
+    say("%zu tests each, every one with its own data and seed\n\n", count);
     say("%-16s %6.3f  s.e. %.3f  required 0.75 %s\n", "variance +60 %", share[1],
            sqrt(share[1] * (1 - share[1]) / (double)count), verdict(share[1] >= 0.75));
     say("%-16s %6.3f  s.e. %.3f\n", "level", share[0],
@@ -439,12 +447,13 @@ static void diagnosis_job(size_t job, void *out, void *context)
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, ~(uint64_t)2, job);
     npksd_result result;
-    npksd_diagnosis why = { NULL, NULL, NULL, NULL };
+    npksd_diagnosis why;
     npksd_tester *tester;
     bench_data d = bench_gauss(1, 0);
     double *flags = (double *)out;
     size_t shifted = job % DIAGNOSIS_M;
     (void)context;
+    memset(&why, 0, sizeof why);
     o.diagnose = 1;
     why.coordinate_p_adjusted = adjusted;
     bench_sample(rows, N_OBSERVED, DIAGNOSIS_M, &rng, &d);

@@ -6,10 +6,6 @@
 #ifndef SPEED_H
 #define SPEED_H
 
-/* what a data set is made of */
-enum { SPEED_DRAWING, SPEED_SCALING, SPEED_SCORES, SPEED_COLUMNS, SPEED_PRODUCTS, SPEED_KERNELS,
-       SPEED_PARTS };
-
 typedef struct speed_variant {
     const char *name, *flags;
     npksd_rng (*seeded_fn)(npksd_rng_state *state, uint64_t seed, uint64_t stream);
@@ -27,11 +23,9 @@ typedef struct speed_variant {
     size_t (*scratch_size_fn)(const npksd_tester *tester);
     npksd_status (*replicates_fn)(const npksd_tester *tester, npksd_worker *worker, size_t first,
                                   size_t count, npksd_real *out);
-    void (*parts_fn)(npksd_tester *tester, size_t rounds, double (*clock_fn)(void),
-                     double *seconds);
 } speed_variant;
 
-extern const speed_variant speed_native, speed_plain, speed_vectors;
+extern const speed_variant speed_native, speed_plain;
 #ifdef BENCH_BLAS
 extern const speed_variant speed_blas;
 #endif

@@ -21,7 +21,13 @@ inputs are small multiples of a power of two, which float and double read alike.
                  mirror: the V-statistic with the scores negated. magnitude: mean |u| over the pairs, the
                  yardstick for an error bound where terms cancel. No weights: 1/m each.
     moment       n m form statistic weights[0 or m] rows scores answer magnitude
-    mmd          n q m kernel bandwidth scale x[n m] y[q m] answer
+    mmd          n rows m bandwidth ring[16 m] x[n m] y[rows m] wide narrow
+                 ring: 16 vectors in units of the bandwidth; wide, narrow: the numbers of the two bands
+    margin       n m fit_rows sets[D n m] observed[n m] anderson[m] spread[m] shift[m] distance[m]
+                 numbers[4] correlations[m m] expected[m m] pair
+                 sets: D whole data sets of the fit; the first fit_rows rows are kept, all are reference
+    combination  pilot[] mean sd skew probe[] answer[]
+                 answer: (z + h(z, skew)) / 2 of each probe
     features     n m form statistic scale weights[0 or m] rows scores omega[F m] answer magnitude
                  omega: the frequencies, drawn for scale 1
     coordinate   n m kernel bandwidth weights[0 or m] rows scores v[m] influence[n] influence_scalar[n]
@@ -32,10 +38,11 @@ inputs are small multiples of a power of two, which float and double read alike.
     clopper_pearson   hits draws stopped p_low p_high
                  stopped 0: draws replicates, hits of them >= the statistic; 1: stopped at the last hit
     p_value      alpha statistic null[b] p k threshold     k 0: nothing can be rejected, threshold 0
-    scores       precision n m fit_rows standardize summary estimator degree basis ridge sets[D n m]
+    scores       precision n m fit_rows whole standardize summary estimator degree basis ridge sets[D n m]
                  flags bandwidth family[m] lambda[m] probe[P m] scores[P m]
                  sets: what the generator returned, call by call, whole data sets of n rows; for auto the
-                 held-out calls follow. flags: 1 ties, 2 constant coordinate. scores: caller's units;
+                 held-out calls follow. whole 0: exactly fit_rows rows (and a quarter held out) are used;
+                 1: all rows, as there are references to make. flags: 1 ties, 2 constant coordinate. scores: caller's units;
                  measure an error against the largest of its column, single scores may be near 0.
 """
 import itertools
@@ -44,6 +51,7 @@ import os
 import random
 import sys
 from decimal import Decimal, getcontext
+from statistics import NormalDist
 
 import numpy as np
 from numpy.polynomial import hermite_e
@@ -264,17 +272,121 @@ def moment_cases():
 
 def mmd_cases():
     src, cases = Source(3), []
-    for n, q, m, kernel, shift in ((1, 1, 1, "gauss", 0), (3, 2, 2, "imq", 0), (17, 33, 2, "gauss", 1),
-                                   (17, 34, 5, "imq", 0.5), (33, 20, 5, "gauss", 0), (9, 9, 3, "gauss", 40)):
-        x, y = src.normal(n, m) + shift, src.normal(q, m)
-        bandwidth, scale = 1.5, 1.0
-        k = lambda a, b: kernel_parts(a, b, kernel, bandwidth ** 2 * scale)[0].mean()
-        cases.append(("mmd", [("n", n), ("q", q), ("m", m), ("kernel", kernel), ("bandwidth", bandwidth),
-                              ("scale", scale), ("x", x), ("y", y),
-                              ("answer", k(x, x) - 2 * k(x, y) + k(y, y))]))
-    x = src.normal(7, 2)
-    cases.append(("same_rows", [("n", 7), ("q", 7), ("m", 2), ("kernel", "gauss"), ("bandwidth", 1.0),
-                                ("scale", 0.5), ("x", x), ("y", x[::-1]), ("answer", 0.0)]))
+    for name, n, rows, m, shift in (("plain", 1, 20, 1, 0), ("plain", 2, 1, 2, 0), ("plain", 17, 33, 2, 1),
+                                    ("plain", 17, 34, 5, 0.5), ("far", 9, 9, 3, 40), ("same_rows", 7, 7, 2, 0)):
+        x, y, ring = src.normal(n, m) + shift, src.normal(rows, m), src.normal(16, m) * 2.75
+        y = x[::-1] if name == "same_rows" else y
+        bandwidth, bands = 1.5, []
+        for stretch in (1, 2):
+            d2 = []
+            for k, step, sign in itertools.product(range(16), (1, 2, 3, 4), (1, -1)):
+                omega = stretch * LD(ring[k] + sign * ring[(k + step) % 16]) / LD(bandwidth)
+                mean = lambda z: np.exp(1j * (LD(z) @ omega)).mean()
+                d2.append(np.abs(mean(x) - mean(y)) ** 2)
+            assert len(d2) == 128
+            bands.append(np.mean(np.square(d2)))
+        cases.append((name, [("n", n), ("rows", rows), ("m", m), ("bandwidth", bandwidth), ("ring", ring),
+                             ("x", x), ("y", y), ("wide", bands[0]), ("narrow", bands[1])]))
+    return cases
+
+
+# ---------------------------------------------------------------- margins and pairs
+
+QUANTILE = [NormalDist().inv_cdf((code + 1) / 258) for code in range(257)]
+
+
+def correlations(q):
+    """Of the columns; 0 where one does not vary."""
+    d = LD(q) - LD(q).mean(0)
+    d[:, q.max(0) == q.min(0)] = 0
+    size = np.sqrt((d * d).sum(0))
+    size = np.where(size > 0, size, 1)
+    return (d / size).T @ (d / size)
+
+
+def margin_cases():
+    src, cases = Source(9), []
+
+    def add(name, n, N, m, change=lambda x: x, moved=lambda x: x):
+        D = max(-(-5 * N // (4 * n)), 10)
+        sets = change(src.normal(D * n, m))
+        observed = grid_round(moved(change(src.normal(n, m))))
+        kept = sets[:N]
+        ordered = np.sort(kept, axis=0)
+        edges = ordered[[int((k + 0.5) * N / 128) for k in range(128)]]
+        mean, sd, constant = scale_columns(LD(kept))
+
+        def counts(x, i):  # below and equal, at each edge of column i
+            return [np.array([(x[:, i] < e).sum() for e in edges[:, i]], dtype=LD),
+                    np.array([(x[:, i] == e).sum() for e in edges[:, i]], dtype=LD)]
+
+        def scores(x):
+            code = (edges[None] < x[:, None]).sum(1) + (edges[None] <= x[:, None]).sum(1)
+            return np.array(QUANTILE)[code]
+        R, anderson, distance = len(sets), [], []
+        for i in range(m):
+            (low, tie), (low0, tie0) = counts(observed, i), counts(sets, i)
+            F = (low0 + tie0 / 2 + LD("0.5")) / (R + 1)
+            anderson.append(((low + tie / 2) / n - F) ** 2 / (F * (1 - F)))
+            distance.append(max(np.abs(low / n - low0 / R).max(),
+                                np.abs((low + tie) / n - (low0 + tie0) / R).max()))
+        anderson = np.array([n * a.mean() for a in anderson])
+        q, q0 = scores(observed), scores(sets)
+        change_of_spread = LD(q ** 2).mean(0) - LD(q0 ** 2).mean(0)
+        shift = ((LD(observed) - mean) / sd).mean(0) - ((LD(sets) - mean) / sd).mean(0)
+        largest = np.finfo(np.float64).max
+        told = [largest * np.sign(s) if c else s for s, c in zip(shift, constant)]
+        r, r0 = correlations(q), correlations(q0)
+        apart = np.abs(r - r0)[np.triu_indices(m, 1)]
+        cases.append((name, [
+            ("n", n), ("m", m), ("fit_rows", N), ("sets", sets), ("observed", observed),
+            ("anderson", anderson), ("spread", np.abs(change_of_spread)), ("shift", told),
+            ("distance", distance),
+            ("numbers", [anderson.max(), (shift ** 2).sum(), np.abs(change_of_spread).max(),
+                         change_of_spread.sum()]),
+            ("correlations", r), ("expected", r0), ("pair", apart.max() if m > 1 else 0.0)]))
+
+    def tied(x):  # a third of the values, and all of the last column, on a coarse grid
+        x = np.round(x * 4) / 4
+        x[:, -1] = np.floor(x[:, -1])
+        return x
+
+    def constant(x):
+        x = x.copy()
+        x[:, 1] = 2.5
+        return x
+
+    def off(x):
+        x = x.copy()
+        x[0, 1] = 2.75
+        return x
+    add("plain", 17, 60, 3, moved=lambda x: 1.5 * x + 0.25)
+    add("plain", 1, 12, 2)
+    add("plain", 2, 30, 1)
+    add("plain", 16, 20, 2)  # fewer kept rows than edges: many of them are equal
+    add("ties", 15, 100, 3, change=tied)
+    add("constant", 9, 40, 3, change=constant)
+    add("off_the_constant", 9, 40, 3, change=constant, moved=off)
+    return cases
+
+
+def combination_cases():
+    src, cases = Source(10), []
+    for name, pilot in (("plain", src.normal(40)), ("skew", src.normal(30) ** 2), ("left", -src.normal(30) ** 2),
+                        ("two", src.normal(2)), ("very_skew", np.array([0.0] * 59 + [1.0])),
+                        ("symmetric", np.array([-2.0, -1, 0, 1, 2])), ("constant", np.full(9, 3.0)),
+                        ("zero", np.zeros(5)), ("nearly_constant", 2.0 ** 20 + np.array([0, 1, 0, 1, 0, 0.0]) / 8)):
+        x = LD(pilot)
+        mean, n = x.mean(), len(x)
+        m2, m3 = ((x - mean) ** 2).mean(), ((x - mean) ** 3).mean()
+        sd, least = np.sqrt(m2 * n / (n - 1)), max(LD("1e-6") * abs(mean), LD(np.finfo(np.float64).tiny))
+        g = np.clip(m3 / m2 ** LD("1.5"), LD("-2.8"), LD("2.8")) if sd > least else LD(0)
+        sd = max(sd, least)
+        probe = np.array([float(mean)] + list(grid_round(float(mean) + np.array([-9, -2, -0.5, 0.25, 1, 3, 1e3]))))
+        z = np.clip((LD(probe) - LD(mean)) / sd, -LD("1e6"), LD("1e6"))
+        h = z if abs(g) < LD("0.01") else 6 / g * (np.cbrt(np.maximum(1 + z * g / 2, LD("1e-6"))) - 1 + g * g / 36)
+        cases.append((name, [("pilot", pilot), ("mean", mean), ("sd", sd), ("skew", g), ("probe", probe),
+                             ("answer", (z + h) / 2)]))
     return cases
 
 
@@ -318,13 +430,29 @@ def coordinate_cases():
 
 # ---------------------------------------------------------------- median distance
 
-def median_distance(x):
-    x = LD(x)
-    i, j = np.triu_indices(len(x), 1)
-    d = np.sqrt(((x[i] - x[j]) ** 2).sum(-1))
+def middle(d):
     if len(d) and np.median(d) > 0:
         return np.median(d)
     return d.mean() if len(d) and d.mean() > 0 else LD(1)
+
+
+def distances(x, i, j):
+    return np.sqrt(((LD(x)[i] - LD(x)[j]) ** 2).sum(-1))
+
+
+def median_spread(x):
+    """Each row with those round(k H / 17) places behind it, k = 1 ... 8, in a circle (few rows: k at least)."""
+    H, at = len(x), np.arange(len(x))
+    shifts = [max(k, (2 * k * H + 17) // 34) for k in range(1, min(8, H // 2) + 1)]
+    return middle(np.concatenate([distances(x, at, (at + s) % H) for s in shifts]))
+
+
+def median_distance(x):
+    """All pairs of up to 512 rows; beyond that pairs of at most 16384 rows, spread evenly."""
+    if len(x) <= 512:
+        return middle(distances(x, *np.triu_indices(len(x), 1)))
+    used = min(len(x), 16384)
+    return median_spread(x[np.arange(used) * len(x) // used])
 
 
 def median_cases():
@@ -337,7 +465,9 @@ def median_cases():
             ("zero_and_step", np.array([[0.0]] * 3 + [[2.0]] * 3)),
             ("half_zero", np.array([[0.0], [0.0], [0.0], [2.0]])),
             ("far", 1e6 + src.normal(24, 2, grid=16)), ("odd_long", src.normal(30, 5)),
-            ("even_long", src.normal(33, 2)), ("line", np.arange(40.0)[:, None] ** 2 / 8)]
+            ("even_long", src.normal(33, 2)), ("line", np.arange(40.0)[:, None] ** 2 / 8),
+            ("last_of_all_pairs", src.normal(512, 1, grid=16)), ("first_of_spread", src.normal(513, 1, grid=16)),
+            ("spread_ties", np.floor(src.normal(600, 2)))]
     return [(name, [("count", len(x)), ("m", x.shape[1]), ("rows", x), ("answer", median_distance(x))])
             for name, x in rows]
 
@@ -469,11 +599,9 @@ def p_value_cases():
 # ---------------------------------------------------------------- fitted scores
 
 def spread(total, n):
-    """Indices of the rows that ceil(total / n) whole data sets of n rows contribute, evenly."""
-    sets = -(-total // n)
-    edges = [d * total // sets for d in range(sets + 1)]
-    return np.concatenate([d * n + np.arange(b - a) * n // (b - a)
-                           for d, (a, b) in enumerate(zip(edges, edges[1:])) if b > a])
+    """Indices of the rows that whole data sets of n rows contribute: all of them, evenly spread of the last."""
+    return np.concatenate([d * n + np.arange(used) * n // used for d in range(-(-total // n))
+                           for used in [min(n, total - d * n)]])
 
 
 def scale_columns(kept):
@@ -541,13 +669,17 @@ def times(basis, factor):
 class Fit:
     """The score models of all coordinates, learnt from recorded generator calls."""
 
-    def __init__(self, sets, n, N, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1):
+    def __init__(self, sets, n, N, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1, whole=0):
         sets = LD(sets)
         self.m, self.summary, self.degree, self.basis = sets.shape[1], summary, degree, basis
-        self.fit = sets[spread(N, n)]
-        calls = -(-N // n) * n
-        self.held = sets[calls + spread(max(1, N // 4), n)] if estimator == "auto" else sets[:0]
-        self.kept = self.fit[:min(N, 1000)]
+        self.kept = sets[spread(min(N, 1000), n)]
+        if whole:
+            fit = len(sets) // n - (max(1, len(sets) // n // 5) if estimator == "auto" else 0)
+            self.fit, self.held = sets[:fit * n], sets[fit * n:]
+        else:
+            self.fit = sets[spread(N, n)]
+            calls = -(-N // n) * n
+            self.held = sets[calls + spread(max(1, N // 4), n)] if estimator == "auto" else sets[:0]
         H = len(self.kept)
         self.mean, self.sd, self.constant = scale_columns(self.kept)
         self.zk = self.scaled(self.kept)
@@ -556,7 +688,7 @@ class Fit:
         self.ties = (repeats > 0.05) & ~self.constant
         self.flags = int(self.ties.any()) + 2 * int(self.constant.any())
         unit = np.where((standardize == 1) | self.constant, 1, self.sd)
-        self.bandwidth = median_distance(self.zk * unit)
+        self.bandwidth = median_spread(self.zk * unit)
         self.family, self.ridge, self.theta, self.gap = [], [], [], 1.0
         for i in range(self.m):
             if self.constant[i]:
@@ -704,11 +836,12 @@ def score_cases():
     src, cases = Source(8), []
 
     def add(name, n, N, m, kind, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1, change=None,
-            probe=None, precision="both", probes=8):
+            probe=None, precision="both", probes=8, whole=0):
         calls = -(-N // n) + (-(-max(1, N // 4) // n) if estimator == "auto" else 0)
+        calls = max(-(-5 * N // (4 * n)), 10) if whole else calls
         sets = recorded(src, calls, n, m, kind)
         sets = sets if change is None else change(sets)
-        fit = Fit(sets, n, N, summary, estimator, degree, basis, ridge, standardize)
+        fit = Fit(sets, n, N, summary, estimator, degree, basis, ridge, standardize, whole)
         assert fit.gap > 1e-7, "a choice that rounding could turn"
         precision = precision if fit.gap > 1e-4 else "double"
         if probe is None:
@@ -718,7 +851,7 @@ def score_cases():
             probe = own
         probe = np.asarray(probe, dtype=float)
         cases.append((name, [
-            ("precision", precision), ("n", n), ("m", m), ("fit_rows", N), ("standardize", standardize),
+            ("precision", precision), ("n", n), ("m", m), ("fit_rows", N), ("whole", whole), ("standardize", standardize),
             ("summary", summary), ("estimator", estimator), ("degree", degree), ("basis", basis),
             ("ridge", ridge), ("sets", sets), ("flags", fit.flags), ("bandwidth", fit.bandwidth),
             ("family", fit.family), ("lambda", fit.ridge), ("probe", probe), ("scores", fit.scores(probe))]))
@@ -747,6 +880,10 @@ def score_cases():
     add("rows_uneven", 17, 100, 2, "chain", "mean", "gauss")
     add("rows_single", 1, 60, 2, "chain", "mean", "spline")
     add("rows_one_set", 100, 60, 2, "chain", "mean", "poly")
+    # with references all rows count, the last fifth of the data sets held out
+    add("whole_sets", 7, 60, 2, "chain", "mean", "gauss", whole=1)
+    add("whole_sets", 20, 30, 2, "two_modes", "mean", "auto", whole=1)
+    add("whole_sets", 16, 140, 1, "two_modes", "none", "auto", whole=1)
     # scale, ranges and centres come from the first 1000 rows, the sums from all
     add("kept_rows", 100, 1100, 1, "two_modes", "none", "spline")
     # two coordinates: the variance of one other is always 0, so that part of t is left out
@@ -794,7 +931,8 @@ def score_cases():
 
 # ---------------------------------------------------------------- files
 
-FILES = {"statistic": statistic_cases, "moment": moment_cases, "mmd": mmd_cases, "features": feature_cases,
+FILES = {"statistic": statistic_cases, "moment": moment_cases, "mmd": mmd_cases, "margin": margin_cases,
+         "combination": combination_cases, "features": feature_cases,
          "coordinate": coordinate_cases, "median": median_cases, "threefry": threefry_cases,
          "clopper_pearson": clopper_pearson_cases, "p_value": p_value_cases, "scores": score_cases}
 

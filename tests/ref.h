@@ -27,10 +27,18 @@
 #define REF_CLAMP          1e4  /* limit of scaled values */
 #define REF_CLAMP_OPERATOR 1e15 /* limit of unscaled, centred values (standardize = 0) */
 #define REF_TINY           ((double)FLT_MIN)
+#define REF_EPSILON        ((double)FLT_EPSILON)
+#define REF_LEAST_SD       1e-3 /* of a number, relative to its mean */
+#define REF_LEAST_SKEW     0.05 /* a smaller skewness is none */
+#define REF_TIE            1e-3 /* closer values of T are equal */
 #else
 #define REF_CLAMP          1e6
 #define REF_CLAMP_OPERATOR 1e140
 #define REF_TINY           DBL_MIN
+#define REF_EPSILON        DBL_EPSILON
+#define REF_LEAST_SD       1e-6
+#define REF_LEAST_SKEW     0.01
+#define REF_TIE            1e-8
 #endif
 
 REF_FN double *ref_reals(size_t count)
@@ -99,12 +107,10 @@ REF_FN void ref_kernel(int kernel, const npksd_real *x, const npksd_real *y, siz
 
 /* Share of coordinate i in u of the VECTOR form, rows a and b, d = x - y:
    w_i^2 [ s_i(x) s_i(y) h - 2 d_i h' (s_i(x) - s_i(y)) - 2 h' - 4 d_i^2 h'' ] */
-REF_FN double ref_stein_share(const ref_data *data, size_t a, size_t b, size_t i)
+REF_FN double ref_stein_share(const ref_data *data, const double h[3], size_t a, size_t b, size_t i)
 {
-    size_t m = data->m;
-    double h[3], w = ref_w(data, i), sx = ref_s(data, a, i), sy = ref_s(data, b, i);
+    double w = ref_w(data, i), sx = ref_s(data, a, i), sy = ref_s(data, b, i);
     double d = ref_x(data, a, i) - ref_x(data, b, i);
-    ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2, h);
     return w * w * (sx * sy * h[0] - 2 * d * h[1] * (sx - sy) - 2 * h[1] - 4 * d * d * h[2]);
 }
 
@@ -114,15 +120,15 @@ REF_FN double ref_stein_pair(const ref_data *data, size_t a, size_t b)
 {
     size_t m = data->m;
     double h[3], u = 0, sx = 0, sy = 0, d = 0, w2 = 0;
+    ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2, h);
     for (size_t i = 0; i < m; i++) {
         double w = ref_w(data, i);
-        u += data->form == NPKSD_FORM_VECTOR ? ref_stein_share(data, a, b, i) : 0;
+        u += ref_stein_share(data, h, a, b, i);
         sx += w * ref_s(data, a, i);
         sy += w * ref_s(data, b, i);
         d += w * (ref_x(data, a, i) - ref_x(data, b, i));
         w2 += w * w;
     }
-    ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2, h);
     return data->form == NPKSD_FORM_VECTOR
         ? u
         : sx * sy * h[0] - 2 * d * h[1] * (sx - sy) - 2 * h[1] * w2 - 4 * d * d * h[2];
@@ -178,24 +184,6 @@ REF_FN double ref_mirror(const ref_data *data)
     return ref_statistic(&mirrored, NPKSD_STATISTIC_V);
 }
 
-/* MMD^2 (V form): mean k(x,x') - 2 mean k(x,y) + mean k(y,y') = sum of c_a c_b k over all rows with
-   c = 1/n for x, -1/q for y */
-REF_FN double ref_mmd(const npksd_real *x, size_t n, const npksd_real *y, size_t q, size_t m,
-                      int kernel, double sigma2)
-{
-    double h[3], sum = 0;
-    for (size_t a = 0; a < n + q; a++)
-        for (size_t b = 0; b < n + q; b++) {
-            const npksd_real *za = a < n ? x + a * m : y + (a - n) * m;
-            const npksd_real *zb = b < n ? x + b * m : y + (b - n) * m;
-            double ca = a < n ? 1 / (double)n : -1 / (double)q;
-            double cb = b < n ? 1 / (double)n : -1 / (double)q;
-            ref_kernel(kernel, za, zb, m, sigma2, h);
-            sum += ca * cb * h[0];
-        }
-    return sum;
-}
-
 /* Linear time; omega holds F = count frequencies drawn for scale 1 and used as omega / sqrt(scale):
    V = (1/F) sum_omega sum_i w_i^2 | (1/n) sum_a (s_i + j omega_i) exp(j omega.z_a) |^2
    SCALAR has S and sum w_i omega_i inside. U takes off the diagonal of the same features,
@@ -227,24 +215,211 @@ REF_FN double ref_features(const ref_data *data, int statistic, const npksd_real
                                           : (v - diagonal) / ((double)count * n * (n - 1));
 }
 
-/* MMD in linear time: (1/F) sum_omega | mean_x exp(j omega.x) - mean_y exp(j omega.y) |^2 */
-REF_FN double ref_mmd_features(const npksd_real *x, size_t n, const npksd_real *y, size_t q,
-                               size_t m, const npksd_real *omega, size_t count)
+/* ======== MMD: characteristic functions at 128 frequencies (DESIGN 2.6) ======== */
+
+enum { REF_RING = 16, REF_WAVES = 128 };
+
+/* Frequency f of a band: the sum (or difference) of vector l of the ring and its next, second, third
+   or fourth neighbour; twice that in the second band. ring: REF_RING x m */
+REF_FN void ref_wave(const double *ring, size_t m, size_t f, int band, double *omega)
 {
-    double v = 0;
-    for (size_t f = 0; f < count; f++) {
-        double re = 0, im = 0;
-        for (size_t a = 0; a < n + q; a++) {
-            const npksd_real *z = a < n ? x + a * m : y + (a - n) * m;
-            double angle = 0, c = a < n ? 1 / (double)n : -1 / (double)q;
+    size_t l = f % REF_RING, other = (l + 1 + f / (2 * REF_RING)) % REF_RING;
+    double sign = f / REF_RING % 2 ? -1 : 1;
+    for (size_t k = 0; k < m; k++)
+        omega[k] = (1 + band) * (ring[l * m + k] + sign * ring[other * m + k]);
+}
+
+/* mean over the rows of exp(j omega.x / sigma): re and im, REF_WAVES of each band */
+REF_FN void ref_characteristic(const npksd_real *rows, size_t count, size_t m, double sigma,
+                               const double *ring, double *re, double *im)
+{
+    double *omega = ref_reals(m);
+    for (size_t f = 0; f < 2 * REF_WAVES; f++) {
+        ref_wave(ring, m, f % REF_WAVES, f >= REF_WAVES, omega);
+        re[f] = im[f] = 0;
+        for (size_t a = 0; a < count; a++) {
+            double angle = 0;
             for (size_t k = 0; k < m; k++)
-                angle += (double)omega[f * m + k] * (double)z[k];
-            re += c * cos(angle);
-            im += c * sin(angle);
+                angle += omega[k] * (double)rows[a * m + k] / sigma;
+            re[f] += cos(angle) / (double)count;
+            im[f] += sin(angle) / (double)count;
         }
-        v += (re * re + im * im) / (double)count;
     }
-    return v;
+    free(omega);
+}
+
+/* mean over the frequencies of a band of d^2, d = |difference of the characteristic functions|^2 */
+REF_FN double ref_mmd(const double *re, const double *im, const double *re0, const double *im0,
+                      int band)
+{
+    double sum = 0;
+    for (size_t f = (size_t)band * REF_WAVES; f < (size_t)(band + 1) * REF_WAVES; f++)
+        sum += pow(hypot(re[f] - re0[f], im[f] - im0[f]), 4);
+    return sum / REF_WAVES;
+}
+
+/* ======== MARGIN and PAIR: places among the edges of the fit sample (DESIGN 2.6) ======== */
+
+enum { REF_EDGES = 128 };
+
+/* e_k = value floor((k + 1/2) H / 128) of the H kept values of a column, which come back sorted */
+REF_FN void ref_edges(double *kept, size_t H, double *edges)
+{
+    qsort(kept, H, sizeof(double), ref_compare);
+    for (size_t k = 0; k < REF_EDGES; k++)
+        edges[k] = kept[(size_t)(((double)k + 0.5) * (double)H / REF_EDGES)];
+}
+
+/* share of the rows with x < e, or x <= e, in column i */
+REF_FN double ref_part(const npksd_real *rows, size_t count, size_t m, size_t i, double e,
+                       int or_equal)
+{
+    size_t found = 0;
+    for (size_t a = 0; a < count; a++)
+        found += (double)rows[a * m + i] < e || (or_equal && !((double)rows[a * m + i] > e));
+    return (double)found / (double)count;
+}
+
+/* Phi^-1(p) by halving an interval: Phi(x) = erfc(-x / sqrt 2) / 2 */
+REF_FN double ref_normal_quantile(double p)
+{
+    double low = -40, high = 40;
+    for (int step = 0; step < 200; step++) {
+        double x = (low + high) / 2;
+        *(erfc(-x / sqrt(2.0)) / 2 < p ? &low : &high) = x;
+    }
+    return (low + high) / 2;
+}
+
+/* q = Phi^-1(((edges < x) + (edges <= x) + 1) / 258) */
+REF_FN double ref_normal_score(const double *edges, double x)
+{
+    static double known[2 * REF_EDGES + 1]; /* 0: not yet worked out (or the median, which is 0) */
+    size_t code = 0;
+    for (size_t k = 0; k < REF_EDGES; k++)
+        code += (size_t)(edges[k] < x) + (size_t)(edges[k] <= x);
+    if (!(fabs(known[code]) > 0) && code != REF_EDGES)
+        known[code] = ref_normal_quantile(((double)code + 1) / 258);
+    return known[code];
+}
+
+/* One column of the reference: edges, P(x < e) and P(x <= e) there, mean of squared normal scores */
+typedef struct ref_margin {
+    double edges[REF_EDGES], under[REF_EDGES], upto[REF_EDGES], square;
+} ref_margin;
+
+/* What a data set shows in that column. */
+typedef struct ref_shown {
+    double anderson; /* (n/128) sum (F_n - F)^2 / (F (1 - F)) */
+    double distance; /* largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| */
+    double spread;   /* mean q^2 - the reference's */
+} ref_shown;
+
+REF_FN double ref_mean_square_score(const double *edges, const npksd_real *rows, size_t count,
+                                    size_t m, size_t i)
+{
+    double sum = 0;
+    for (size_t a = 0; a < count; a++)
+        sum += pow(ref_normal_score(edges, (double)rows[a * m + i]), 2) / (double)count;
+    return sum;
+}
+
+/* kept: column i of H rows; rows: all R reference rows */
+REF_FN ref_margin ref_margin_of(const npksd_real *kept, size_t H, const npksd_real *rows, size_t R,
+                                size_t m, size_t i)
+{
+    ref_margin margin;
+    double *values = ref_reals(H);
+    for (size_t a = 0; a < H; a++)
+        values[a] = (double)kept[a * m + i];
+    ref_edges(values, H, margin.edges);
+    for (size_t k = 0; k < REF_EDGES; k++) {
+        margin.under[k] = ref_part(rows, R, m, i, margin.edges[k], 0);
+        margin.upto[k] = ref_part(rows, R, m, i, margin.edges[k], 1);
+    }
+    margin.square = ref_mean_square_score(margin.edges, rows, R, m, i);
+    free(values);
+    return margin;
+}
+
+/* F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows; F_n(e) = (below + equal/2) / n */
+REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npksd_real *rows,
+                                  size_t n, size_t m, size_t i)
+{
+    ref_shown shown = { 0, 0, 0 };
+    for (size_t k = 0; k < REF_EDGES; k++) {
+        double under = ref_part(rows, n, m, i, margin->edges[k], 0);
+        double upto = ref_part(rows, n, m, i, margin->edges[k], 1), r = (double)R;
+        double F = (r * (margin->under[k] + margin->upto[k]) / 2 + 0.5) / (r + 1);
+        shown.anderson += (double)n / REF_EDGES * pow((under + upto) / 2 - F, 2) / (F * (1 - F));
+        shown.distance = fmax(shown.distance, fabs(under - margin->under[k]));
+        shown.distance = fmax(shown.distance, fabs(upto - margin->upto[k]));
+    }
+    shown.spread = ref_mean_square_score(margin->edges, rows, n, m, i) - margin->square;
+    return shown;
+}
+
+/* q of every number, column by column: out is m x count */
+REF_FN void ref_normal_scores(const ref_margin *margins, const npksd_real *rows, size_t count,
+                              size_t m, double *out)
+{
+    for (size_t i = 0; i < m; i++)
+        for (size_t a = 0; a < count; a++)
+            out[i * count + a] = ref_normal_score(margins[i].edges, (double)rows[a * m + i]);
+}
+
+/* correlation, 0 where one of the columns does not vary */
+REF_FN double ref_correlation(const double *x, const double *y, size_t count)
+{
+    double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
+    int x_varies = 0, y_varies = 0;
+    for (size_t a = 0; a < count; a++) {
+        mx += x[a] / (double)count;
+        my += y[a] / (double)count;
+        x_varies |= x[a] < x[0] || x[a] > x[0];
+        y_varies |= y[a] < y[0] || y[a] > y[0];
+    }
+    for (size_t a = 0; a < count; a++) {
+        xx += (x[a] - mx) * (x[a] - mx);
+        yy += (y[a] - my) * (y[a] - my);
+        xy += (x[a] - mx) * (y[a] - my);
+    }
+    return x_varies && y_varies ? xy / sqrt(xx * yy) : 0;
+}
+
+/* ======== one number from several (DESIGN 2.6) ======== */
+
+typedef struct ref_gauge {
+    double mean, sd, skew;
+} ref_gauge;
+
+/* Of every stride-th of count values. A deviation below 1e-6 |mean| (float 1e-3) is raised to it, and
+   the skewness m3 / m2^1.5 is then 0; at most 2.8. */
+REF_FN ref_gauge ref_gauge_of(const double *values, size_t count, size_t stride)
+{
+    ref_gauge gauge = { 0, 0, 0 };
+    double m2 = 0, m3 = 0, n = (double)count;
+    for (size_t r = 0; r < count; r++)
+        gauge.mean += values[r * stride] / n;
+    for (size_t r = 0; r < count; r++) {
+        m2 += pow(values[r * stride] - gauge.mean, 2) / n;
+        m3 += pow(values[r * stride] - gauge.mean, 3) / n;
+    }
+    double floor = fmax(REF_LEAST_SD * fabs(gauge.mean), REF_TINY);
+    gauge.sd = sqrt(m2 * n / (n - 1));
+    if (gauge.sd > floor)
+        gauge.skew = ref_clamp(m3 / pow(m2, 1.5), 2.8);
+    gauge.sd = fmax(gauge.sd, floor);
+    return gauge;
+}
+
+/* (z + h(z, g)) / 2, h = (6/g) ((1 + z g/2)^(1/3) - 1 + g^2/36) of Wilson and Hilferty */
+REF_FN double ref_comparable(const ref_gauge *gauge, double value)
+{
+    double z = ref_clamp((value - gauge->mean) / gauge->sd, REF_CLAMP), g = gauge->skew;
+    if (fabs(g) < REF_LEAST_SKEW)
+        return z;
+    return (z + 6 / g * (pow(fmax(1 + z * g / 2, 1e-6), 1.0 / 3) - 1 + g * g / 36)) / 2;
 }
 
 /* ======== diagnosis (DESIGN 2.7) and bandwidth ======== */
@@ -252,11 +427,15 @@ REF_FN double ref_mmd_features(const npksd_real *x, size_t n, const npksd_real *
 /* v_i = (1/n^2) sum_{a,b} share of coordinate i in u(z_a, z_b), VECTOR form: their sum is V */
 REF_FN void ref_coordinates(const ref_data *data, double *v)
 {
+    size_t m = data->m;
+    double h[3];
     for (size_t i = 0; i < data->m; i++) {
         v[i] = 0;
         for (size_t a = 0; a < data->n; a++)
-            for (size_t b = 0; b < data->n; b++)
-                v[i] += ref_stein_share(data, a, b, i) / ((double)data->n * (double)data->n);
+            for (size_t b = 0; b < data->n; b++) {
+                ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2, h);
+                v[i] += ref_stein_share(data, h, a, b, i) / ((double)data->n * (double)data->n);
+            }
     }
 }
 
@@ -270,27 +449,62 @@ REF_FN void ref_influence(const ref_data *data, double *r)
     }
 }
 
-/* Median of |x_a - x_b| over a < b (even count: mean of the middle two); 0: the mean; 0 again: 1. */
-REF_FN double ref_median_distance(const npksd_real *rows, size_t count, size_t m)
+REF_FN double ref_distance(const npksd_real *x, const npksd_real *y, size_t m)
+{
+    double sum = 0;
+    for (size_t i = 0; i < m; i++)
+        sum += pow((double)x[i] - (double)y[i], 2);
+    return sqrt(sum);
+}
+
+/* Median (even count: mean of the middle two) of distances; 0: their mean; 0 again: 1. */
+REF_FN double ref_median(double *d, size_t count)
+{
+    double mean = 0, median;
+    if (count == 0)
+        return 1;
+    qsort(d, count, sizeof(double), ref_compare);
+    for (size_t k = 0; k < count; k++)
+        mean += d[k] / (double)count;
+    median = (d[(count - 1) / 2] + d[count / 2]) / 2;
+    return median > 0 ? median : mean > 0 ? mean : 1;
+}
+
+/* Over all pairs. */
+REF_FN double ref_median_all(const npksd_real *rows, size_t count, size_t m)
 {
     size_t pairs = count * (count - 1) / 2, p = 0;
-    if (count < 2)
-        return 1;
-    double *d = ref_reals(pairs), mean = 0, median;
-    for (size_t a = 0; a < count; a++) {
-        double row = 0; /* a sum of sums: half a million terms in one would lose digits */
-        for (size_t b = 0; b < a; b++, p++) {
-            for (size_t i = 0; i < m; i++)
-                d[p] += pow((double)rows[a * m + i] - (double)rows[b * m + i], 2);
-            d[p] = sqrt(d[p]);
-            row += d[p];
-        }
-        mean += row / (double)pairs;
-    }
-    qsort(d, pairs, sizeof(double), ref_compare);
-    median = pairs % 2 ? d[pairs / 2] : (d[pairs / 2 - 1] + d[pairs / 2]) / 2;
+    double *d = ref_reals(pairs), median;
+    for (size_t a = 0; a < count; a++)
+        for (size_t b = 0; b < a; b++)
+            d[p++] = ref_distance(rows + a * m, rows + b * m, m);
+    median = ref_median(d, pairs);
     free(d);
-    return median > 0 ? median : mean > 0 ? mean : 1;
+    return median;
+}
+
+/* Each of used rows, spread evenly over count, with the rows round(k used / 17) places behind it (at
+   least k), in a circle; k = 1 to 8, or to half of the rows if they are fewer than 16. */
+REF_FN double ref_median_spread(const npksd_real *rows, size_t count, size_t used, size_t m)
+{
+    size_t shifts = used < 16 ? used / 2 : 8, p = 0;
+    double *d = ref_reals(8 * used), median;
+    for (size_t k = 1; k <= shifts; k++)
+        for (size_t a = 0; a < used; a++) {
+            size_t shift = (size_t)fmax((double)k, floor((double)(k * used) / 17 + 0.5));
+            size_t b = (a + shift) % used;
+            d[p++] = ref_distance(rows + a * count / used * m, rows + b * count / used * m, m);
+        }
+    median = ref_median(d, p);
+    free(d);
+    return median;
+}
+
+/* npksd_median_distance: all pairs of up to 512 rows, 8 pairs of each of at most 16384 rows beyond. */
+REF_FN double ref_median_distance(const npksd_real *rows, size_t count, size_t m)
+{
+    return count <= 512 ? ref_median_all(rows, count, m)
+                        : ref_median_spread(rows, count, count < 16384 ? count : 16384, m);
 }
 
 /* ======== random words (Threefry-2x64, 13 rounds) ======== */
@@ -341,7 +555,28 @@ REF_FN npksd_real ref_share(size_t k, size_t b)
     return (npksd_real)k / whole;
 }
 
-/* p = (1 + #{ null_j >= statistic }) / (b + 1) */
+/* Null values count as reaching the statistic if they do so when raised by tol: 1e-8 (float 1e-3)
+   max(1, |T|) for a standardised T, 1e-9 (float 1e-4) max(|tau|, median |null|) for a single number.
+   b = 0 (stop_after): |tau| alone. */
+REF_FN double ref_tolerance(double statistic, const npksd_real *null_values, size_t b, int single)
+{
+    double *size = ref_reals(b), tol = REF_TIE * fmax(1, fabs(statistic));
+    for (size_t j = 0; j < b; j++)
+        size[j] = fabs((double)null_values[j]);
+    qsort(size, b, sizeof(double), ref_compare);
+    if (single)
+        tol = REF_TIE / 10 * fmax(fabs(statistic), b ? (size[(b - 1) / 2] + size[b / 2]) / 2 : 0);
+    free(size);
+    return tol;
+}
+
+REF_FN void ref_raise(npksd_real *null_values, size_t b, double tol)
+{
+    for (size_t j = 0; j < b; j++)
+        null_values[j] += (npksd_real)tol;
+}
+
+/* p = (1 + #{ null_j >= statistic }) / (b + 1), null values raised */
 REF_FN npksd_real ref_p_value(npksd_real statistic, const npksd_real *null_values, size_t b)
 {
     size_t above = 0;
@@ -350,7 +585,7 @@ REF_FN npksd_real ref_p_value(npksd_real statistic, const npksd_real *null_value
     return ref_share(above + 1, b);
 }
 
-/* The k-th largest null value, k the largest integer with k / (b+1) <= alpha. k = 0: nothing can be
+/* The k-th largest (raised) null value, k the largest integer with k / (b+1) <= alpha. k = 0: nothing can be
    rejected, DBL_MAX. */
 REF_FN double ref_threshold(const npksd_real *null_values, size_t b, npksd_real alpha)
 {
@@ -419,26 +654,57 @@ typedef struct ref_coordinate {
 
 typedef struct ref_fit {
     npksd_options options;
-    size_t m, kept, dim;    /* coordinates; H; dimension of t */
-    int summary;            /* as asked for, NONE for m = 1 */
-    const npksd_real **raw; /* H kept rows, inside the caller's sets, which must stay */
-    ref_coordinate *at;     /* m */
-    unsigned flags;         /* NPKSD_FLAG_ */
-    double bandwidth;       /* median distance of the kept rows in operator coordinates */
+    size_t n, m, dim;          /* rows of a data set; coordinates; dimension of t */
+    int summary;               /* as asked for, NONE for m = 1 */
+    size_t kept, rows, held;   /* H; rows of the fit; rows held out */
+    npksd_real *keep, *stream; /* H x m; (rows + held) x m, the fit's first */
+    ref_coordinate *at;        /* m */
+    unsigned flags;            /* NPKSD_FLAG_ */
+    double bandwidth;          /* median distance of the kept rows in operator coordinates */
 } ref_fit;
 
-/* Rows taken from whole data sets when total rows are wanted: of D = ceil(total/n) sets, which is
-   returned, set d gives c = floor((d+1) total/D) - floor(d total/D) rows, floor(j n/c), j < c. */
-REF_FN size_t ref_rows(const npksd_real *sets, size_t n, size_t m, size_t total,
-                       const npksd_real **rows)
+/* How many data sets the fit draws, and what it takes from them (DESIGN 2.1). */
+typedef struct ref_plan {
+    size_t kept, keep_sets; /* H, and the data sets that they come from */
+    size_t sets, fit_sets;  /* those behind fit_sets are held out */
+    int counted;            /* no reference: exactly N rows, and N/4 held out */
+} ref_plan;
+
+REF_FN size_t ref_ceil(size_t a, size_t b) { return (a + b - 1) / b; }
+REF_FN size_t ref_least(size_t a, size_t b) { return a < b ? a : b; }
+REF_FN size_t ref_most(size_t a, size_t b) { return a > b ? a : b; }
+
+REF_FN int ref_has(const npksd_options *options, unsigned components)
 {
-    size_t D = (total + n - 1) / n, r = 0;
-    for (size_t d = 0; d < D; d++) {
-        size_t c = (d + 1) * total / D - d * total / D;
-        for (size_t j = 0; j < c; j++)
-            rows[r++] = sets + (d * n + j * n / c) * m;
+    return (options->components & components) != 0;
+}
+
+/* Are margins and pairs looked at? For the components, or for a diagnosis. */
+REF_FN int ref_has_margins(const npksd_options *options)
+{
+    return (ref_has(options, NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR) || options->diagnose)
+        && options->calibration != NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+}
+
+REF_FN ref_plan ref_plan_of(const npksd_options *options, size_t n, size_t m)
+{
+    ref_plan plan;
+    size_t N = options->fit_rows, held = ref_most(1, N / 4);
+    int automatic = options->estimator == NPKSD_ESTIMATOR_AUTO;
+    plan.kept = ref_least(ref_least(N, 1000), ref_most(2, 4000000 / m));
+    plan.keep_sets = ref_ceil(plan.kept, n);
+    plan.counted = !ref_has_margins(options) && !ref_has(options, NPKSD_COMPONENT_MMD);
+    if (plan.counted) {
+        plan.fit_sets = ref_ceil(N, n);
+        plan.sets = plan.fit_sets + (automatic ? ref_ceil(held, n) : 0);
+        if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* of the fit only the scale is wanted */
+            plan.sets = plan.fit_sets = plan.keep_sets;
+    } else {
+        plan.sets = ref_most(ref_ceil(ref_least(10 * n, 200000), n), ref_ceil(5 * N, 4 * n));
+        plan.sets = ref_most(plan.sets, 2);
+        plan.fit_sets = plan.sets - (automatic ? ref_most(1, plan.sets / 5) : 0);
     }
-    return D;
+    return plan;
 }
 
 /* Mean and standard deviation (divided by count), relative to max |x| so that no square overflows.
@@ -464,32 +730,21 @@ REF_FN double ref_fit_z(const ref_fit *fit, const npksd_real *row, size_t i)
     return ref_clamp(((double)row[i] - fit->at[i].mean) / fit->at[i].scale, REF_CLAMP);
 }
 
-/* Scale of each coordinate, ties (sorted neighbours equal in more than 5 %), spline ends (H/100
-   values cut off each side). A constant coordinate gets 1e-3 of the middle positive deviation
-   (none: 1e-6 |value|; 0: the least normal number). */
+/* Scale of each coordinate of the kept rows. A constant coordinate gets 1e-3 of the middle positive
+   deviation (none: 1e-6 |value|; 0: the least normal number). */
 REF_FN void ref_fit_scale(ref_fit *fit)
 {
-    size_t H = fit->kept, cut = H / 100, positive = 0;
+    size_t H = fit->kept, positive = 0;
     double *sds = ref_reals(fit->m), *x = ref_reals(H);
     for (size_t i = 0; i < fit->m; i++) {
         ref_coordinate *at = &fit->at[i];
-        size_t equal = 0;
         for (size_t r = 0; r < H; r++)
-            x[r] = (double)fit->raw[r][i];
+            x[r] = (double)fit->keep[r * fit->m + i];
         ref_mean_sd(x, H, &at->mean, &at->scale);
-        for (size_t r = 1; r < H; r++)
-            equal += x[r] <= x[r - 1];
-        at->constant = equal + 1 == H;
-        at->ties = !at->constant && (double)equal / (double)H > 0.05;
-        fit->flags |= (at->constant ? 1u * NPKSD_FLAG_CONSTANT_COORDINATE : 0u)
-            | (at->ties ? 1u * NPKSD_FLAG_TIES : 0u);
-        if (at->constant)
-            continue;
-        sds[positive++] = at->scale;
-        at->lo = ref_clamp((x[0] - at->mean) / at->scale, REF_CLAMP);
-        at->hi = ref_clamp((x[H - 1] - at->mean) / at->scale, REF_CLAMP);
-        at->left = x[cut] < x[H - 1 - cut] ? (x[cut] - at->mean) / at->scale : at->lo;
-        at->right = x[cut] < x[H - 1 - cut] ? (x[H - 1 - cut] - at->mean) / at->scale : at->hi;
+        at->constant = !(x[0] < x[H - 1]);
+        fit->flags |= at->constant ? 1u * NPKSD_FLAG_CONSTANT_COORDINATE : 0u;
+        if (!at->constant)
+            sds[positive++] = at->scale;
     }
     qsort(sds, positive, sizeof(double), ref_compare);
     for (size_t i = 0; i < fit->m; i++)
@@ -499,6 +754,30 @@ REF_FN void ref_fit_scale(ref_fit *fit)
         }
     free(sds);
     free(x);
+}
+
+/* Range, ties (sorted neighbours equal in more than 5 %) and ends of the spline (H/100 values cut off
+   each side) of the kept rows, with their noise. */
+REF_FN void ref_fit_range(ref_fit *fit)
+{
+    size_t H = fit->kept, cut = H / 100;
+    double *z = ref_reals(H);
+    for (size_t i = 0; i < fit->m; i++) {
+        ref_coordinate *at = &fit->at[i];
+        size_t equal = 0;
+        for (size_t r = 0; r < H; r++)
+            z[r] = ref_fit_z(fit, fit->keep + r * fit->m, i);
+        qsort(z, H, sizeof(double), ref_compare);
+        for (size_t r = 1; r < H; r++)
+            equal += z[r] <= z[r - 1];
+        at->ties = !at->constant && (double)equal / (double)H > 0.05;
+        fit->flags |= at->ties ? 1u * NPKSD_FLAG_TIES : 0u;
+        at->lo = z[0];
+        at->hi = z[H - 1];
+        at->left = z[cut] < z[H - 1 - cut] ? z[cut] : z[0];
+        at->right = z[cut] < z[H - 1 - cut] ? z[H - 1 - cut] : z[H - 1];
+    }
+    free(z);
 }
 
 /* t before standardisation: of the scaled row z without coordinate i; a callback sees row itself. */
@@ -541,15 +820,23 @@ REF_FN void ref_view(const ref_fit *fit, const npksd_real *row, size_t i, double
         t[k] = ref_fit_t(at, k, t[k]);
 }
 
-/* Mean, deviation and range of each t of coordinate i over the kept rows. */
+/* Mean, deviation and range of each t of coordinate i over the kept rows; ALL: z as it is. */
 REF_FN void ref_fit_summary(ref_fit *fit, size_t i)
 {
     ref_coordinate *at = &fit->at[i];
     double z[REF_MAX], t[REF_MAX], *values = ref_reals(fit->kept);
     for (size_t k = 0; k < fit->dim; k++) {
+        const ref_coordinate *other = &fit->at[k < i ? k : k + 1];
+        if (fit->summary == NPKSD_SUMMARY_ALL) {
+            at->t_mean[k] = 0;
+            at->t_scale[k] = 1;
+            at->t_lo[k] = other->lo;
+            at->t_hi[k] = other->hi;
+            continue;
+        }
         for (size_t r = 0; r < fit->kept; r++) {
-            ref_view(fit, fit->raw[r], i, z, t);
-            ref_summary_raw(fit, fit->raw[r], z, i, t);
+            ref_view(fit, fit->keep + r * fit->m, i, z, t);
+            ref_summary_raw(fit, fit->keep + r * fit->m, z, i, t);
             values[r] = t[k];
         }
         ref_mean_sd(values, fit->kept, &at->t_mean[k], &at->t_scale[k]);
@@ -649,7 +936,7 @@ REF_FN void ref_linear(const ref_fit *fit, int family, size_t i, double *z, doub
         ref_push(phi, t[k], 0);
     K = family == NPKSD_ESTIMATOR_GAUSS ? 0 : K < fit->kept ? K : fit->kept;
     for (size_t k = 0; k < K; k++) {
-        const npksd_real *centre = fit->raw[(2 * k + 1) * fit->kept / (2 * K)];
+        const npksd_real *centre = fit->keep + (2 * k + 1) * fit->kept / (2 * K) * m;
         ref_view(fit, centre, i, cz, ct);
         if (all)
             ref_summary_raw(fit, NULL, cz, i, ct);
@@ -701,19 +988,19 @@ REF_FN int ref_eliminate(double *M, size_t p, double *v)
     return 0;
 }
 
-/* theta = -(A + lambda tr(A)/p I)^-1 c with A = mean phi phi', c = mean dphi/dx over count rows.
+/* theta = -(A + lambda tr(A)/p I)^-1 c, A = mean phi phi', c = mean dphi/dx over the first count rows.
    1 = singular, or too many features. */
-REF_FN int ref_theta(const ref_fit *fit, int family, size_t i, const npksd_real *const *rows,
-                     size_t count, double lambda, double *theta)
+REF_FN int ref_theta(const ref_fit *fit, int family, size_t i, size_t count, double lambda,
+                     double *theta)
 {
     ref_phi phi;
-    ref_phi_at(fit, family, i, rows[0], &phi);
+    ref_phi_at(fit, family, i, fit->stream, &phi);
     size_t p = phi.count, w = p + 1;
     if (p > REF_MAX || (p > NPKSD_FEATURES_MAX && family != NPKSD_ESTIMATOR_GAUSS))
         return 1;
     double *M = ref_reals(p * w), trace = 0;
     for (size_t r = 0; r < count; r++) {
-        ref_phi_at(fit, family, i, rows[r], &phi);
+        ref_phi_at(fit, family, i, fit->stream + r * fit->m, &phi);
         for (size_t j = 0; j < p; j++) {
             M[j * w + p] -= phi.slope[j] / (double)count;
             for (size_t k = 0; k < p; k++)
@@ -747,8 +1034,7 @@ REF_FN double ref_score(const ref_fit *fit, int family, size_t i, const npksd_re
    m > 3 (GAUSS alone where values repeat),
    each with its best lambda by J = mean[ s^2/2 + ds/dx ] on the held-out rows; a later family must
    lower J by 2 % of |J|. One with too many features is passed over. */
-REF_FN void ref_choose(ref_fit *fit, size_t i, const npksd_real *const *rows, size_t N,
-                       const npksd_real *const *held_rows, size_t held)
+REF_FN void ref_choose(ref_fit *fit, size_t i)
 {
     int curved = fit->dim == 1 || fit->dim == 2;
     const int list[3] = { NPKSD_ESTIMATOR_GAUSS, NPKSD_ESTIMATOR_SPLINE,
@@ -756,16 +1042,17 @@ REF_FN void ref_choose(ref_fit *fit, size_t i, const npksd_real *const *rows, si
     static const double ladder[3] = { 1e-6, 1e-4, 1e-2 };
     double best = 0, ridge = (double)fit->options.ridge, slope, theta[REF_MAX];
     int third = curved || (fit->summary == NPKSD_SUMMARY_ALL && fit->m > 3);
-    size_t families = fit->at[i].ties ? 1 : third ? 3 : 2;
+    size_t families = fit->at[i].ties && !(fit->options.smooth > 0) ? 1 : third ? 3 : 2;
     for (size_t f = 0; f < families; f++) {
         double lowest = DBL_MAX, lambda = 0;
         for (size_t l = 0; l < (ridge > 0 ? 1u : 3u); l++) {
             double J = 0, own = ridge > 0 ? ridge : ladder[l];
-            if (ref_theta(fit, list[f], i, rows, N, own, theta))
+            if (ref_theta(fit, list[f], i, fit->rows, own, theta))
                 continue;
-            for (size_t r = 0; r < held; r++) {
-                double s = ref_score(fit, list[f], i, held_rows[r], theta, &slope);
-                J += (s * s / 2 + slope) / (double)held;
+            for (size_t r = 0; r < fit->held; r++) {
+                const npksd_real *row = fit->stream + (fit->rows + r) * fit->m;
+                double s = ref_score(fit, list[f], i, row, theta, &slope);
+                J += (s * s / 2 + slope) / (double)fit->held;
             }
             lambda = J < lowest ? own : lambda;
             lowest = J < lowest ? J : lowest;
@@ -813,7 +1100,8 @@ REF_FN void ref_fit_operator(const ref_fit *fit, const npksd_real *rows, size_t 
 
 REF_FN void ref_fit_free(ref_fit *fit)
 {
-    free((void *)fit->raw);
+    free(fit->keep);
+    free(fit->stream);
     free(fit->at);
 }
 
@@ -821,57 +1109,135 @@ REF_FN void ref_fit_free(ref_fit *fit)
 REF_FN double ref_fit_bandwidth(const ref_fit *fit)
 {
     npksd_real *X = (npksd_real *)ref_reals(fit->kept * fit->m);
-    for (size_t r = 0; r < fit->kept; r++)
-        ref_fit_operator(fit, fit->raw[r], 1, X + r * fit->m, NULL);
-    double median = ref_median_distance(X, fit->kept, fit->m);
+    ref_fit_operator(fit, fit->keep, fit->kept, X, NULL);
+    double median = ref_median_spread(X, fit->kept, fit->kept, fit->m);
     free(X);
     return median;
 }
 
-/* Fits every coordinate to the recorded generator calls: sets holds whole data sets of n rows in
-   the order of the calls, the fit's first, then (AUTO) the held-out ones, which join the last
-   solution. 0 = fine; noise (smooth) and explicit scores are not covered. Give back with
-   ref_fit_free in any case. */
-REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, size_t n, size_t m,
-                        const npksd_options *options)
+/* smooth > 0: x += smooth * scale * N(0,1), for column i of some rows, or row by row for all */
+REF_FN void ref_column_noise(const ref_fit *fit, npksd_rng *rng, npksd_real *rows, size_t count,
+                             size_t i)
+{
+    for (size_t r = 0; r < count && fit->options.smooth > 0; r++)
+        rows[r * fit->m + i] += (npksd_real)((double)fit->options.smooth * fit->at[i].scale
+                                             * (double)npksd_normal(rng));
+}
+
+REF_FN void ref_noise(const ref_fit *fit, npksd_rng *rng, npksd_real *rows, size_t count)
+{
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < fit->m; i++)
+            ref_column_noise(fit, rng, rows + r * fit->m, 1, i);
+}
+
+/* The streams of the random numbers: purpose << 56, plus the number of a data set or panel. */
+typedef enum ref_purpose {
+    REF_REPLICATE, REF_FIT, REF_PILOT, REF_OBSERVED, REF_INDEX_SET, REF_FREQUENCIES, REF_RING_VECTORS,
+    REF_PAIRS, REF_KEPT, REF_KEPT_NOISE, REF_HELD_OUT
+} ref_purpose;
+
+REF_FN uint64_t purpose(ref_purpose what, size_t number)
+{
+    return (uint64_t)what << 56 | (uint64_t)number;
+}
+
+/* Noise of the kept rows and of the data set that is at hand (or NULL), a stream for each column. */
+REF_FN void ref_kept_noise(ref_fit *fit, npksd_real *at_hand)
+{
+    npksd_rng_state state;
+    for (size_t i = 0; i < fit->m; i++) {
+        npksd_rng rng =
+            npksd_rng_seeded(&state, fit->options.seed, purpose(REF_KEPT_NOISE, i));
+        ref_column_noise(fit, &rng, fit->keep, fit->kept, i);
+        if (at_hand)
+            ref_column_noise(fit, &rng, at_hand, fit->n, i);
+    }
+}
+
+/* 1 = no memory of this size here. */
+REF_FN int ref_fit_begin(ref_fit *fit, size_t n, size_t m, const npksd_options *options,
+                         size_t kept, size_t stream)
 {
     static const size_t dims[6] = { 1, 0, 0, 2, 2, 0 }; /* by NPKSD_SUMMARY_ */
-    int wanted = options->estimator, bad = 0;
-    size_t N = options->fit_rows, held = wanted == NPKSD_ESTIMATOR_AUTO ? (N < 4 ? 1 : N / 4) : 0;
-    size_t limit = 4000000 / m > 2 ? 4000000 / m : 2;
     memset(fit, 0, sizeof *fit);
     fit->options = *options;
+    fit->n = n;
     fit->m = m;
-    fit->kept = N < 1000 ? N : 1000;
-    fit->kept = fit->kept < limit ? fit->kept : limit;
-    fit->summary = m == 1 ? NPKSD_SUMMARY_NONE : options->summary;
+    fit->kept = kept;
+    fit->summary = m == 1 || options->estimator == NPKSD_ESTIMATOR_CALLBACK ? NPKSD_SUMMARY_NONE
+                                                                            : options->summary;
     fit->dim = fit->summary == NPKSD_SUMMARY_ALL ? m - 1
         : fit->summary == NPKSD_SUMMARY_CALLBACK ? options->summary_dim
                                                  : dims[fit->summary];
-    if (m > REF_MAX || fit->dim > REF_MAX || options->smooth > 0
-        || wanted == NPKSD_ESTIMATOR_CALLBACK)
-        return 1;
-    const npksd_real **rows = (const npksd_real **)calloc(N + held, sizeof *rows);
-    fit->raw = rows;
     fit->at = (ref_coordinate *)calloc(m, sizeof *fit->at);
-    if (!rows || !fit->at)
+    fit->keep = (npksd_real *)ref_reals(kept * m);
+    fit->stream = (npksd_real *)ref_reals(stream * m);
+    if (!fit->at)
         abort();
-    size_t first = ref_rows(sets, n, m, N, rows);
-    ref_rows(sets + first * n * m, n, m, held, rows + N);
-    ref_fit_scale(fit);
+    return m > REF_MAX || fit->dim > REF_MAX;
+}
+
+/* From kept rows and stream to the fitted scores. 0 = fine. */
+REF_FN int ref_fit_end(ref_fit *fit)
+{
+    int wanted = fit->options.estimator, bad = 0;
+    ref_fit_range(fit);
     fit->bandwidth = ref_fit_bandwidth(fit);
-    for (size_t i = 0; i < m; i++) {
+    for (size_t i = 0; i < fit->m && wanted != NPKSD_ESTIMATOR_CALLBACK; i++) {
         ref_coordinate *at = &fit->at[i];
-        double usual = wanted == NPKSD_ESTIMATOR_GAUSS ? 1e-8 : 1e-4;
+        double usual = wanted == NPKSD_ESTIMATOR_GAUSS ? fmax(1e-8, 50 * REF_EPSILON) : 1e-4;
         ref_fit_summary(fit, i);
         at->family = wanted;
-        at->lambda = options->ridge > 0 ? (double)options->ridge : usual;
+        at->lambda = fit->options.ridge > 0 ? (double)fit->options.ridge : usual;
         if (wanted == NPKSD_ESTIMATOR_AUTO && !at->constant)
-            ref_choose(fit, i, rows, N, rows + N, held);
+            ref_choose(fit, i);
         if (!at->constant)
-            bad |= ref_theta(fit, at->family, i, rows, N + held, at->lambda, at->theta);
+            bad |= ref_theta(fit, at->family, i, fit->rows + fit->held, at->lambda, at->theta);
     }
     return bad;
+}
+
+/* Fits every coordinate to the recorded generator calls: sets holds whole data sets of n rows in the
+   order of the calls, after the state of the random numbers behind each (only for noise; or NULL). The
+   first data sets are kept whole; of the last kept one, and of one that is not needed whole, rows are
+   spread evenly. 0 = fine. Give back with ref_fit_free in any case. */
+REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_state *after, size_t n,
+                        size_t m, const npksd_options *options)
+{
+    ref_plan plan = ref_plan_of(options, n, m);
+    size_t N = options->fit_rows, size = n * m;
+    if (ref_fit_begin(fit, n, m, options, plan.kept, plan.sets * n))
+        return 1;
+    for (size_t r = 0; r < plan.kept; r++) {
+        size_t d = r / n, count = ref_least(n, plan.kept - d * n), row = (r - d * n) * n / count;
+        memcpy(fit->keep + r * m, sets + (d * n + row) * m, m * sizeof *sets);
+    }
+    ref_fit_scale(fit);
+    npksd_real *set = (npksd_real *)ref_reals(size), *at_hand = (npksd_real *)ref_reals(size);
+    memcpy(at_hand, sets + (plan.keep_sets - 1) * size, size * sizeof *at_hand);
+    ref_kept_noise(fit, at_hand);
+    for (size_t d = 0; d < plan.sets; d++) {
+        int held = d >= plan.fit_sets;
+        size_t left = held ? ref_most(1, N / 4) - (d - plan.fit_sets) * n : N - d * n;
+        size_t used = plan.counted ? ref_least(n, left) : n;
+        memcpy(set, d + 1 < plan.keep_sets ? fit->keep + d * size
+                   : d + 1 == plan.keep_sets ? at_hand : sets + d * size,
+               size * sizeof *set);
+        if (d + 1 > plan.keep_sets && options->smooth > 0) {
+            npksd_rng_state behind = after[d], scratch;
+            npksd_rng rng = npksd_rng_seeded(&scratch, 0, 0);
+            rng.user_data = &behind;
+            ref_noise(fit, &rng, set, n);
+        }
+        for (size_t j = 0; j < used; j++)
+            memcpy(fit->stream + (fit->rows + fit->held + j) * m, set + j * n / used * m,
+                   m * sizeof *set);
+        *(held ? &fit->held : &fit->rows) += used;
+    }
+    free(set);
+    free(at_hand);
+    return ref_fit_end(fit);
 }
 
 #endif /* NPKSD_REF_H */

@@ -3,7 +3,8 @@
  *
  * A recorder stands between npksd.h and a generator and keeps every data set, in the order of the
  * calls, and the state of the random numbers behind it. From these ref_tester_make works out fit,
- * bandwidth, index sets, pilot and null values with the formulas of ref.h.
+ * bandwidth, index sets, references, pilot and null values with the formulas of ref.h. Fixed samples
+ * have no generator: ref_tester_pool draws from the pool itself.
  */
 #ifndef NPKSD_REF_TESTER_H
 #define NPKSD_REF_TESTER_H
@@ -49,9 +50,6 @@ REF_FN npksd_real *new_reals(size_t count)
         abort();
     return p;
 }
-
-REF_FN uint64_t purpose(uint64_t number) { return number << 56; }
-/* First of its streams: 4 observed, 5 index set, 6 frequencies, 7 noise of the kept rows. */
 
 /* ======== generators: chain_sample, bent, rounded, frozen, moved, stretched ======== */
 
@@ -166,7 +164,7 @@ REF_FN void recorder_end(recorder *log)
     free(log->after);
 }
 
-/* ======== index sets and noise ======== */
+/* ======== draws ======== */
 
 /* Uniform below bound: the low bits of a word, again while too large. */
 REF_FN size_t ref_below(npksd_rng *rng, size_t bound)
@@ -178,6 +176,14 @@ REF_FN size_t ref_below(npksd_rng *rng, size_t bound)
         draw = rng->next_fn(rng->user_data) & mask;
     while (draw >= bound);
     return (size_t)draw;
+}
+
+/* Which `count` of `there` things, in their order: each with probability still wanted / still there. */
+REF_FN void ref_select(npksd_rng *rng, size_t there, size_t count, size_t *chosen)
+{
+    for (size_t k = 0, taken = 0; taken < count; k++)
+        if (ref_below(rng, there - k) < count - taken)
+            chosen[taken++] = k;
 }
 
 /* w_i = k_i / B, k_i = how often i came up in B draws, with or without replacement */
@@ -200,43 +206,113 @@ REF_FN void ref_index_set(npksd_rng *rng, size_t m, const npksd_options *options
     free(left);
 }
 
-/* rows += smooth * scale * N(0,1), row by row */
-REF_FN void ref_noise(const ref_fit *fit, npksd_rng *rng, npksd_real *rows, size_t count)
+/* count vectors of m normal numbers, 16 vectors a stream, coordinate by coordinate */
+REF_FN void ref_frequencies(uint64_t seed, ref_purpose what, size_t count, size_t m, double size,
+                            double *out)
 {
-    for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < fit->m; i++)
-            rows[r * fit->m + i] += (npksd_real)((double)fit->options.smooth * fit->at[i].scale
-                                                 * (double)npksd_normal(rng));
+    npksd_rng_state state;
+    for (size_t panel = 0; panel * 16 < count; panel++) {
+        npksd_rng rng = npksd_rng_seeded(&state, seed, purpose(what, panel));
+        for (size_t k = 0; k < 16 * m; k++) {
+            size_t f = panel * 16 + k % 16;
+            double x = size * (double)npksd_normal(&rng);
+            if (f < count)
+                out[f * m + k / 16] = x;
+        }
+    }
 }
 
 /* ======== the tester ======== */
 
-enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 3 };
+enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 9 };
+
+/* One of the numbers whose largest is T. */
+typedef struct ref_number {
+    unsigned kind;      /* NPKSD_COMPONENT_ */
+    int statistic;      /* STEIN, MOMENT: V or U */
+    double scale;       /* STEIN, MIRROR */
+    int part;           /* which of MMD's two or MARGIN's four */
+    int two_sided;
+} ref_number;
 
 typedef struct ref_tester {
     npksd_options options;
     size_t n, m;
     ref_fit fit;
-    npksd_real *noisy; /* the fit's data sets with noise; NULL without */
-    double sigma2;     /* base bandwidth, squared */
-    size_t scale_count;
-    double scales[NPKSD_SCALES_MAX];
+    double sigma2;       /* base bandwidth, squared */
     npksd_real *weights; /* m: the shared index set */
     npksd_real *omega;   /* features x m */
-    npksd_real *sub;     /* sub_count x m: kept rows that MMD compares with */
-    size_t sub_count;
-    size_t count; /* components, in their order; mean and sd from the pilot */
-    unsigned kind[REF_COMPONENTS];
-    double mean[REF_COMPONENTS], sd[REF_COMPONENTS];
-    double *v_mean, *v_sd;    /* m: the same for the coordinates' shares */
-    double *null_values;      /* replicates */
-    double *null_coordinates; /* replicates x m */
+    double ring[REF_RING * REF_MAX];
+    double re[2 * REF_WAVES], im[2 * REF_WAVES]; /* the reference's characteristic function */
+    size_t reference_rows;
+    ref_margin *margins;         /* m */
+    double *means;               /* m: mean z of the reference */
+    size_t pair_columns, *paired;
+    double *correlations;        /* pair_columns x pair_columns */
+    size_t count;                /* numbers */
+    ref_number number[REF_COMPONENTS];
+    ref_gauge gauge[REF_COMPONENTS];
+    ref_gauge *column_gauge;     /* 3 m: v_i, margins, spreads */
+    double *null_values;         /* replicates */
+    double *null_columns;        /* replicates x m: the largest that a column shows */
+    double *null_pairs;          /* replicates: the largest difference of a correlation */
 } ref_tester;
+
+/* What the columns of one data set show. */
+typedef struct ref_columns {
+    double *values;      /* 3 m: v_i, margins, spreads */
+    double largest_pair;
+    npksd_real *weights; /* m: index set of the data set */
+} ref_columns;
 
 /* One data set as the operator sees it. */
 typedef struct ref_view_of {
     npksd_real *raw, *X, *S, *weights;
 } ref_view_of;
+
+/* Sets the numbers of these options; returns how many the options ask for, twice the same included. */
+REF_FN size_t ref_numbers(ref_tester *t)
+{
+    static const double usual[2][2] = { { 1.0 / 64, 1.0 / 8 }, { 1.0 / 8, 1.0 / 2 } };
+    static const int statistics[2] = { NPKSD_STATISTIC_V, NPKSD_STATISTIC_U };
+    const npksd_options *o = &t->options;
+    size_t scales = o->scale_count ? o->scale_count : 2, asked = 0;
+    t->count = 0;
+    for (unsigned kind = 1; kind < NPKSD_COMPONENT_ALL; kind *= 2)
+        for (int s = 0; s < 2; s++) {
+            int stein = kind <= NPKSD_COMPONENT_MIRROR, two_sided = kind == NPKSD_COMPONENT_MIRROR;
+            int both = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
+            int wanted = both ? o->statistic == statistics[s] || o->statistic == NPKSD_STATISTIC_UV
+                              : s == 0;
+            size_t parts = stein ? scales
+                : kind == NPKSD_COMPONENT_MMD ? 2
+                : kind == NPKSD_COMPONENT_MARGIN ? 4 : 1;
+            if (!ref_has(o, kind) || !wanted || (both && s == 1 && t->n == 1)
+                || (kind == NPKSD_COMPONENT_PAIR && t->m == 1))
+                continue;
+            for (size_t part = 0; part < parts; part++, asked++) {
+                ref_number *number = &t->number[t->count++];
+                memset(number, 0, sizeof *number);
+                number->kind = kind;
+                number->statistic = statistics[s];
+                number->part = (int)part;
+                number->two_sided = two_sided || (kind == NPKSD_COMPONENT_MARGIN && part == 3);
+                if (stein)
+                    number->scale =
+                        o->scale_count ? (double)o->scales[part] : usual[two_sided][part];
+                for (size_t before = 0; before < part && stein && o->scale_count; before++)
+                    if (!(o->scales[before] < o->scales[part])
+                        && !(o->scales[before] > o->scales[part])) {
+                        t->count--; /* it is there already */
+                        break;
+                    }
+            }
+        }
+    return asked;
+}
+
+/* T is then the number itself. */
+REF_FN int ref_is_single(const ref_tester *t) { return t->count == 1 && !t->number[0].two_sided; }
 
 REF_FN void ref_operator(const ref_tester *t, const npksd_real *rows, size_t count, npksd_real *X,
                          npksd_real *S)
@@ -264,8 +340,7 @@ REF_FN ref_view_of ref_see(const ref_tester *t, const npksd_real *rows, npksd_rn
     view.S = new_reals(size);
     view.weights = new_reals(t->m);
     memcpy(view.raw, rows, size * sizeof *rows);
-    if (t->options.smooth > 0)
-        ref_noise(&t->fit, &rng, view.raw, t->n);
+    ref_noise(&t->fit, &rng, view.raw, t->n);
     memcpy(view.weights, t->weights, t->m * sizeof *view.weights);
     if (t->options.resample_redraw)
         ref_index_set(&rng, t->m, &t->options, view.weights);
@@ -307,7 +382,7 @@ REF_FN double ref_stein_of(const ref_tester *t, const ref_view_of *view, double 
         : ref_statistic(&data, statistic);
 }
 
-/* v_i in linear time: the part of coordinate i in ref_features */
+/* v_i; in linear time the part of coordinate i in ref_features */
 REF_FN void ref_coordinates_of(const ref_tester *t, const ref_view_of *view, double *v)
 {
     ref_data data = ref_data_of(t, view, 1);
@@ -324,46 +399,89 @@ REF_FN void ref_coordinates_of(const ref_tester *t, const ref_view_of *view, dou
     free(only);
 }
 
-/* All components in their order: STEIN V, STEIN U, MIRROR (each at all scales), MOMENT V, U, MMD.
-   kind may be NULL. Returns how many there are. */
-REF_FN size_t ref_components(const ref_tester *t, const ref_view_of *view, double *values,
-                             unsigned *kind)
+/* Correlations of the normal scores of the paired columns. */
+REF_FN void ref_correlations(const ref_tester *t, const npksd_real *rows, size_t count, double *r)
 {
-    const npksd_options *o = &t->options;
-    ref_data data = ref_data_of(t, view, 1);
-    unsigned kinds[REF_COMPONENTS];
-    size_t count = 0;
-    int v = o->statistic != NPKSD_STATISTIC_U, u = o->statistic != NPKSD_STATISTIC_V && t->n > 1;
-    for (int part = 0; part < 3; part++) {
-        unsigned own = part < 2 ? NPKSD_COMPONENT_STEIN : NPKSD_COMPONENT_MIRROR;
-        if (!(o->components & own) || (part == 0 && !v) || (part == 1 && !u))
-            continue;
-        for (size_t c = 0; c < t->scale_count; c++) {
-            kinds[count] = own;
-            values[count++] =
-                ref_stein_of(t, view, t->scales[c],
-                             part == 1 ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V, part == 2);
-        }
-    }
-    for (int part = 0; part < 2 && (o->components & NPKSD_COMPONENT_MOMENT); part++)
-        if (part ? u : v) {
-            kinds[count] = NPKSD_COMPONENT_MOMENT;
-            values[count++] = ref_moment(&data, part ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V);
-        }
-    if (o->components & NPKSD_COMPONENT_MMD) {
-        kinds[count] = NPKSD_COMPONENT_MMD;
-        values[count++] = o->features
-            ? ref_mmd_features(view->X, t->n, t->sub, t->sub_count, t->m, t->omega, o->features)
-            : ref_mmd(view->X, t->n, t->sub, t->sub_count, t->m, o->kernel, t->sigma2);
-    }
-    if (kind)
-        memcpy(kind, kinds, count * sizeof *kind);
-    return count;
+    size_t pairs = t->pair_columns;
+    double *q = ref_reals(t->m * count);
+    ref_normal_scores(t->margins, rows, count, t->m, q);
+    for (size_t a = 0; a < pairs; a++)
+        for (size_t b = 0; b < pairs; b++)
+            r[a * pairs + b] =
+                ref_correlation(q + t->paired[a] * count, q + t->paired[b] * count, count);
+    free(q);
 }
 
-REF_FN int ref_is_single(const ref_tester *t)
+REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)
 {
-    return t->count == 1 && t->kind[0] != NPKSD_COMPONENT_MIRROR;
+    size_t pairs = t->pair_columns;
+    double *r = ref_reals(pairs * pairs), largest = 0;
+    ref_correlations(t, rows, t->n, r);
+    for (size_t a = 0; a < pairs; a++)
+        for (size_t b = 0; b < a; b++)
+            largest = fmax(largest, fabs(r[a * pairs + b] - t->correlations[a * pairs + b]));
+    free(r);
+    return largest;
+}
+
+/* MARGIN: largest Anderson-Darling distance, sum of squared differences of means, largest and summed
+   (signed) change of spread. columns, if not NULL: margins, then spreads. */
+REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, double *numbers,
+                               double *columns)
+{
+    memset(numbers, 0, 4 * sizeof *numbers);
+    for (size_t i = 0; i < t->m; i++) {
+        ref_shown shown =
+            ref_margin_shows(&t->margins[i], t->reference_rows, rows, t->n, t->m, i);
+        double mean = 0;
+        for (size_t a = 0; a < t->n; a++)
+            mean += ref_fit_z(&t->fit, rows + a * t->m, i) / (double)t->n;
+        numbers[0] = fmax(numbers[0], shown.anderson);
+        numbers[1] += pow(mean - t->means[i], 2);
+        numbers[2] = fmax(numbers[2], fabs(shown.spread));
+        numbers[3] += shown.spread;
+        if (columns) {
+            columns[i] = shown.anderson;
+            columns[t->m + i] = fabs(shown.spread);
+        }
+    }
+}
+
+/* All numbers of a data set; columns may be NULL. Returns how many there are. */
+REF_FN size_t ref_components(const ref_tester *t, const ref_view_of *view, double *values,
+                             ref_columns *columns)
+{
+    ref_data data = ref_data_of(t, view, 1);
+    double re[2 * REF_WAVES], im[2 * REF_WAVES], margins[4] = { 0 }, pair = 0;
+    if (ref_has(&t->options, NPKSD_COMPONENT_MMD))
+        ref_characteristic(view->X, t->n, t->m, sqrt(t->sigma2), t->ring, re, im);
+    if (t->margins) {
+        ref_margin_numbers(t, view->raw, margins, columns ? columns->values + t->m : NULL);
+        pair = ref_largest_pair(t, view->raw);
+    }
+    if (columns) {
+        ref_coordinates_of(t, view, columns->values);
+        columns->largest_pair = pair;
+        memcpy(columns->weights, view->weights, t->m * sizeof *view->weights);
+    }
+    for (size_t l = 0; l < t->count; l++) {
+        const ref_number *number = &t->number[l];
+        switch (number->kind) {
+        case NPKSD_COMPONENT_STEIN:
+            values[l] = ref_stein_of(t, view, number->scale, number->statistic, 0);
+            break;
+        case NPKSD_COMPONENT_MIRROR:
+            values[l] = ref_stein_of(t, view, number->scale, NPKSD_STATISTIC_V, 1);
+            break;
+        case NPKSD_COMPONENT_MOMENT: values[l] = ref_moment(&data, number->statistic); break;
+        case NPKSD_COMPONENT_MMD:
+            values[l] = ref_mmd(re, im, t->re, t->im, number->part);
+            break;
+        case NPKSD_COMPONENT_MARGIN: values[l] = margins[number->part]; break;
+        default: values[l] = pair; break;
+        }
+    }
+    return t->count;
 }
 
 /* T, the component that leads, and by how much it leads the best of another kind (may be NULL) */
@@ -371,18 +489,19 @@ REF_FN double ref_combine(const ref_tester *t, const double *values, unsigned *l
                           double *lead)
 {
     double best = -DBL_MAX, second = -DBL_MAX;
-    unsigned winner = t->kind[0];
+    unsigned winner = t->number[0].kind;
     if (ref_is_single(t))
         best = values[0];
     for (size_t l = 0; l < t->count && !ref_is_single(t); l++) {
-        double z = (values[l] - t->mean[l]) / t->sd[l];
-        z = t->kind[l] == NPKSD_COMPONENT_MIRROR ? fabs(z) : z;
-        if (z > best) {
-            second = winner != t->kind[l] ? best : second;
-            winner = t->kind[l];
-            best = z;
-        } else if (z > second && t->kind[l] != winner) {
-            second = z;
+        unsigned kind = t->number[l].kind;
+        double value = ref_comparable(&t->gauge[l], values[l]);
+        value = t->number[l].two_sided ? fabs(value) : value;
+        if (value > best) {
+            second = winner != kind ? best : second;
+            winner = kind;
+            best = value;
+        } else if (value > second && kind != winner) {
+            second = value;
         }
     }
     if (leading)
@@ -392,191 +511,247 @@ REF_FN double ref_combine(const ref_tester *t, const double *values, unsigned *l
     return best;
 }
 
-/* mean and deviation (divided by count - 1, at least 1e-12 |mean|) of column l of a table */
-REF_FN void ref_column(const double *table, size_t rows, size_t width, size_t l, double *mean,
-                       double *sd)
+/* The largest of what column i shows: its share (if it was drawn), its margin, its spread. */
+REF_FN double ref_column_value(const ref_tester *t, const ref_columns *columns, size_t i)
 {
-    double sum = 0, square = 0;
-    for (size_t r = 0; r < rows; r++)
-        sum += table[r * width + l];
-    *mean = sum / (double)rows;
-    for (size_t r = 0; r < rows; r++)
-        square += pow(table[r * width + l] - *mean, 2);
-    *sd = sqrt(square / ((double)rows - 1));
-    *sd = fmax(fmax(*sd, 1e-12 * fabs(*mean)), REF_TINY);
+    double best = -REF_CLAMP;
+    for (size_t k = 0; k < 3; k++) {
+        size_t at = k * t->m + i;
+        if (k == 0 ? columns->weights[i] > 0 : t->margins != NULL)
+            best = fmax(best, ref_comparable(&t->column_gauge[at], columns->values[at]));
+    }
+    return best;
 }
 
-/* Noise: scale, ties and constants are those of the rows without it; ranges, centres, summaries,
-   bandwidth and sums see the rows with it. Stream 7 has the noise of the last data set with kept
-   rows, for those that are not kept, then that of the kept rows. Later data sets have theirs behind
-   the generator's draws. */
-REF_FN int ref_fit_noisy(ref_tester *t, const recorder *log, const npksd_options *plain)
+REF_FN ref_columns ref_columns_new(const ref_tester *t)
 {
-    size_t n = t->n, m = t->m, N = plain->fit_rows;
-    int automatic = plain->estimator == NPKSD_ESTIMATOR_AUTO, bad = 0;
-    size_t held = automatic ? (N < 4 ? 1 : N / 4) : 0;
-    size_t sets = (N + n - 1) / n + (held + n - 1) / n, size = n * m;
-    ref_fit clean;
+    ref_columns columns;
+    columns.values = ref_reals(3 * t->m);
+    columns.weights = new_reals(t->m);
+    columns.largest_pair = 0;
+    return columns;
+}
+
+REF_FN void ref_columns_free(ref_columns *columns)
+{
+    free(columns->values);
+    free(columns->weights);
+}
+
+/* What is known before the fit, and what the fit tells of the generator's rows without scores. */
+REF_FN void ref_references(ref_tester *t)
+{
+    const npksd_options *o = &t->options;
+    const ref_fit *fit = &t->fit;
+    size_t m = t->m, R = fit->rows + fit->held;
     npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, t->options.seed, purpose(7));
-    if (ref_fit_make(&clean, log->sets, n, m, plain))
-        return 1;
-    clean.options.smooth = t->options.smooth;
-    t->noisy = new_reals(sets * size);
-    memcpy(t->noisy, log->sets, sets * size * sizeof *t->noisy);
-    size_t last = (size_t)(clean.raw[clean.kept - 1] - log->sets) / size;
-    ref_noise(&clean, &rng, t->noisy + last * size, n);
-    for (size_t r = 0; r < clean.kept; r++) {
-        npksd_real *row = t->noisy + (clean.raw[r] - log->sets);
-        memcpy(row, clean.raw[r], m * sizeof *row);
-        ref_noise(&clean, &rng, row, 1);
+    npksd_rng rng = npksd_rng_seeded(&state, o->seed, purpose(REF_INDEX_SET, 0));
+    double *omega = ref_reals(o->features * m);
+    t->sigma2 = pow(o->bandwidth > 0 ? (double)o->bandwidth : fit->bandwidth, 2);
+    t->reference_rows = R;
+    t->weights = new_reals(m);
+    ref_index_set(&rng, m, o, t->weights);
+    t->omega = new_reals(o->features * m);
+    ref_frequencies(o->seed, REF_FREQUENCIES, o->features, m, 1 / sqrt(t->sigma2), omega);
+    for (size_t k = 0; k < o->features * m; k++)
+        t->omega[k] = (npksd_real)omega[k];
+    free(omega);
+    ref_numbers(t);
+    if (ref_has(o, NPKSD_COMPONENT_MMD)) {
+        npksd_real *X = new_reals(R * m);
+        ref_fit_operator(fit, fit->stream, R, X, NULL);
+        ref_frequencies(o->seed, REF_RING_VECTORS, REF_RING, m, sqrt(8.0), t->ring);
+        ref_characteristic(X, R, m, sqrt(t->sigma2), t->ring, t->re, t->im);
+        free(X);
     }
-    for (size_t d = last + 1; d < sets; d++) {
-        npksd_rng_state behind = log->after[d];
-        rng.user_data = &behind;
-        ref_noise(&clean, &rng, t->noisy + d * size, n);
-    }
-    bad = ref_fit_make(&t->fit, t->noisy, n, m, plain);
+    if (!ref_has_margins(o))
+        return;
+    t->margins = (ref_margin *)calloc(m, sizeof *t->margins);
+    t->means = ref_reals(m);
     for (size_t i = 0; i < m; i++) {
-        ref_coordinate *at = &t->fit.at[i], *first = &clean.at[i];
-        double *range[4], ratio = at->scale / first->scale;
-        range[0] = &at->lo, range[1] = &at->hi, range[2] = &at->left, range[3] = &at->right;
-        for (size_t k = 0; k < 4; k++)
-            *range[k] = *range[k] * ratio + (at->mean - first->mean) / first->scale;
-        at->mean = first->mean;
-        at->scale = first->scale;
-        at->constant = first->constant;
-        at->ties = 0;
+        t->margins[i] = ref_margin_of(fit->keep, fit->kept, fit->stream, R, m, i);
+        for (size_t a = 0; a < R; a++)
+            t->means[i] += ref_fit_z(fit, fit->stream + a * m, i) / (double)R;
     }
-    t->fit.flags = clean.flags;
-    t->fit.options.smooth = t->options.smooth;
-    t->fit.bandwidth = ref_fit_bandwidth(&t->fit);
-    for (size_t i = 0; i < m; i++) {
-        ref_coordinate *at = &t->fit.at[i];
-        ref_fit_summary(&t->fit, i);
-        for (size_t k = 0; k < t->fit.dim && t->fit.summary == NPKSD_SUMMARY_ALL; k++) {
-            double mean = at->t_mean[k], scale = at->t_scale[k]; /* ALL: z itself, noise and all */
-            at->t_lo[k] = at->t_lo[k] * scale + mean;
-            at->t_hi[k] = at->t_hi[k] * scale + mean;
-            at->t_mean[k] = 0;
-            at->t_scale[k] = 1;
-        }
-        if (automatic && !at->constant)
-            ref_choose(&t->fit, i, t->fit.raw, N, t->fit.raw + N, held);
-        if (!at->constant)
-            bad |= ref_theta(&t->fit, at->family, i, t->fit.raw, N + held, at->lambda, at->theta);
-    }
-    ref_fit_free(&clean);
-    return bad;
+    t->pair_columns = m > 256 ? 256 : m;
+    t->paired = (size_t *)calloc(t->pair_columns, sizeof *t->paired);
+    t->correlations = ref_reals(t->pair_columns * t->pair_columns);
+    rng = npksd_rng_seeded(&state, o->seed, purpose(REF_PAIRS, 0));
+    ref_select(&rng, m, t->pair_columns, t->paired);
+    ref_correlations(t, fit->stream, R, t->correlations);
 }
 
-/* Fit, bandwidth, index set, frequencies, sub-sample. Returns the calls used; 0 = failed. */
+/* Fit, bandwidth, index set, frequencies, references. Returns the calls used; 0 = failed. */
 REF_FN size_t ref_tester_fit(ref_tester *t, const recorder *log)
 {
-    npksd_options plain = t->options;
-    npksd_rng_state state;
-    size_t n = t->n, m = t->m, N = plain.fit_rows, held;
-    plain.smooth = 0;
-    if (plain.estimator == NPKSD_ESTIMATOR_CALLBACK) { /* of the fit only the scale is wanted */
-        plain.estimator = NPKSD_ESTIMATOR_GAUSS;
-        plain.summary = NPKSD_SUMMARY_NONE;
-    }
-    int bad = t->options.smooth > 0 ? ref_fit_noisy(t, log, &plain)
-                                    : ref_fit_make(&t->fit, log->sets, n, m, &plain);
-    if (bad)
+    if (ref_fit_make(&t->fit, log->sets, log->after, t->n, t->m, &t->options))
         return 0;
-    held = plain.estimator == NPKSD_ESTIMATOR_AUTO ? (N < 4 ? 1 : N / 4) : 0;
-    t->sigma2 =
-        t->options.bandwidth > 0 ? pow((double)t->options.bandwidth, 2) : pow(t->fit.bandwidth, 2);
-    npksd_rng rng = npksd_rng_seeded(&state, t->options.seed, purpose(5));
-    t->weights = new_reals(m);
-    ref_index_set(&rng, m, &t->options, t->weights);
-    t->omega = new_reals(t->options.features * m);
-    rng = npksd_rng_seeded(&state, t->options.seed, purpose(6));
-    for (size_t k = 0; k < t->options.features * m; k++)
-        t->omega[k] = (npksd_real)((double)npksd_normal(&rng) / sqrt(t->sigma2));
-    t->sub_count = t->fit.kept < 2 * n ? t->fit.kept : 2 * n;
-    t->sub = new_reals(t->sub_count * m);
-    for (size_t r = 0; r < t->sub_count; r++)
-        ref_fit_operator(&t->fit, t->fit.raw[r], 1, t->sub + r * m, NULL);
-    return (N + n - 1) / n + (held + n - 1) / n;
+    ref_references(t);
+    return ref_plan_of(&t->options, t->n, t->m).sets;
 }
 
-/* Components and shares of every recorded data set from `first` on. */
+/* The numbers and columns (3 m each) of recorded data sets from `first` on. */
 REF_FN void ref_evaluate(const ref_tester *t, const recorder *log, size_t first, size_t count,
-                         double *components, double *shares)
+                         double *values, ref_columns *columns)
 {
     for (size_t r = 0; r < count; r++) {
-        npksd_rng_state behind = log->after[first + r];
-        npksd_rng_state scratch;
+        npksd_rng_state behind = log->after[first + r], scratch;
         npksd_rng rng = npksd_rng_seeded(&scratch, 0, 0);
         rng.user_data = &behind;
         ref_view_of view = ref_see(t, log->sets + (first + r) * t->n * t->m, rng);
-        ref_components(t, &view, components + r * REF_COMPONENTS, NULL);
-        if (t->options.diagnose)
-            ref_coordinates_of(t, &view, shares + r * t->m);
+        ref_components(t, &view, values + r * REF_COMPONENTS, columns ? &columns[r] : NULL);
         ref_unsee(&view);
     }
+}
+
+/* Pilot and replicates, from the data sets behind the first `used`. 0 = fine. */
+REF_FN int ref_calibrate(ref_tester *t, const recorder *log, size_t used)
+{
+    const npksd_options *o = &t->options;
+    size_t b = o->replicates, m = t->m, asked = ref_numbers(t), pilot = o->pilot;
+    if (asked == 1 && ref_is_single(t) && !o->diagnose)
+        pilot = 0;
+    if (log->calls != used + pilot + b)
+        return 1;
+    double *values = ref_reals((pilot + b) * REF_COMPONENTS), *table = ref_reals(pilot + 1);
+    ref_columns *columns = (ref_columns *)calloc(pilot + b, sizeof *columns);
+    for (size_t r = 0; r < pilot + b; r++)
+        columns[r] = ref_columns_new(t);
+    ref_evaluate(t, log, used, pilot + b, values, o->diagnose ? columns : NULL);
+    for (size_t l = 0; l < t->count && pilot; l++)
+        t->gauge[l] = ref_gauge_of(values + l, pilot, REF_COMPONENTS);
+    t->column_gauge = (ref_gauge *)calloc(3 * m, sizeof *t->column_gauge);
+    for (size_t l = 0; l < 3 * m && o->diagnose; l++) {
+        for (size_t r = 0; r < pilot; r++)
+            table[r] = columns[r].values[l];
+        t->column_gauge[l] = ref_gauge_of(table, pilot, 1);
+    }
+    t->null_values = ref_reals(b);
+    t->null_columns = ref_reals(b * m);
+    t->null_pairs = ref_reals(b);
+    for (size_t r = 0; r < b; r++) {
+        t->null_values[r] = ref_combine(t, values + (pilot + r) * REF_COMPONENTS, NULL, NULL);
+        t->null_pairs[r] = columns[pilot + r].largest_pair;
+        for (size_t i = 0; i < m && o->diagnose; i++)
+            t->null_columns[r * m + i] = ref_column_value(t, &columns[pilot + r], i);
+    }
+    for (size_t r = 0; r < pilot + b; r++)
+        ref_columns_free(&columns[r]);
+    free(columns);
+    free(values);
+    free(table);
+    return 0;
 }
 
 /* From the calls that a finished tester has made. 0 = fine. Give back with ref_tester_free. */
 REF_FN int ref_tester_make(ref_tester *t, const recorder *log, size_t n, size_t m,
                            const npksd_options *options)
 {
-    static const double usual[4] = { 0.125, 0.25, 0.5, 1 };
-    size_t b = options->replicates, pilot = options->pilot;
     memset(t, 0, sizeof *t);
     t->options = *options;
     t->n = n;
     t->m = m;
-    t->scale_count = options->scale_count ? options->scale_count : 4;
-    for (size_t c = 0; c < t->scale_count; c++)
-        t->scales[c] = options->scale_count ? (double)options->scales[c] : usual[c];
     size_t used = ref_tester_fit(t, log);
-    if (!used || log->calls < used + b)
-        return 1;
-    double *values = ref_reals((pilot + b) * REF_COMPONENTS), *v = ref_reals((pilot + b) * m);
-    npksd_rng_state state;
-    ref_view_of any = ref_see(t, log->sets, npksd_rng_seeded(&state, 0, 0));
-    t->count = ref_components(t, &any, values, t->kind);
-    ref_unsee(&any);
-    if (ref_is_single(t) && !options->diagnose)
-        pilot = 0;
-    ref_evaluate(t, log, used, pilot, values, v);
-    for (size_t l = 0; l < t->count && pilot; l++)
-        ref_column(values, pilot, REF_COMPONENTS, l, &t->mean[l], &t->sd[l]);
-    t->v_mean = ref_reals(m);
-    t->v_sd = ref_reals(m);
-    for (size_t i = 0; i < m && options->diagnose; i++)
-        ref_column(v, pilot, m, i, &t->v_mean[i], &t->v_sd[i]);
-    t->null_values = ref_reals(b);
-    t->null_coordinates = ref_reals(b * m);
-    ref_evaluate(t, log, used + pilot, b, values, t->null_coordinates);
-    for (size_t r = 0; r < b; r++)
-        t->null_values[r] = ref_combine(t, values + r * REF_COMPONENTS, NULL, NULL);
-    free(values);
-    free(v);
-    return log->calls != used + pilot + b;
+    return used ? ref_calibrate(t, log, used) : 1;
 }
 
 REF_FN ref_view_of ref_see_observed(const ref_tester *t, const npksd_real *rows)
 {
     npksd_rng_state state;
-    return ref_see(t, rows, npksd_rng_seeded(&state, t->options.seed, purpose(4)));
+    return ref_see(t, rows, npksd_rng_seeded(&state, t->options.seed, purpose(REF_OBSERVED, 0)));
+}
+
+/* ======== fixed samples (DESIGN 2.5) ======== */
+
+/* n rows of the pool, whole blocks drawn without replacement, in the order of the pool. */
+REF_FN void ref_pool_draw(npksd_rng *rng, const npksd_real *pool, size_t all, size_t m, size_t block,
+                          size_t n, npksd_real *rows)
+{
+    size_t *chosen = (size_t *)calloc(n / block, sizeof *chosen);
+    ref_select(rng, all / block, n / block, chosen);
+    for (size_t k = 0; k < n / block; k++)
+        memcpy(rows + k * block * m, pool + chosen[k] * block * m, block * m * sizeof *rows);
+    free(chosen);
+}
+
+/* The fit to a pool: kept rows are drawn; a fifth is held out for AUTO, drawn as well. Rows pass in
+   pieces of n; a piece has its held-out rows at the end, the first of them last. */
+REF_FN int ref_fit_pool(ref_fit *fit, const npksd_real *pool, size_t all, size_t n, size_t m,
+                        const npksd_options *options)
+{
+    size_t kept = ref_least(ref_least(all, 1000), ref_most(2, 4000000 / m)), seen = 0;
+    size_t to_hold = options->estimator == NPKSD_ESTIMATOR_AUTO ? ref_most(1, all / 5) : 0;
+    npksd_real *piece = new_reals(n * m), *held = new_reals(all * m);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, options->seed, purpose(REF_KEPT, 0));
+    if (ref_fit_begin(fit, n, m, options, kept, all))
+        return 1;
+    ref_pool_draw(&rng, pool, all, m, 1, kept, fit->keep);
+    ref_fit_scale(fit);
+    ref_kept_noise(fit, NULL);
+    for (size_t set = 0; seen < all; set++) {
+        size_t used = ref_least(n, all - seen), first = 0, last = used;
+        rng = npksd_rng_seeded(&state, options->seed, purpose(REF_HELD_OUT, set));
+        for (size_t a = 0; a < used; a++, seen++) {
+            int hold = to_hold > 0 && ref_below(&rng, all - seen) < to_hold;
+            to_hold -= (size_t)hold;
+            memcpy(piece + (hold ? --last : first++) * m, pool + seen * m, m * sizeof *piece);
+        }
+        ref_noise(fit, &rng, piece, used);
+        memcpy(fit->stream + fit->rows * m, piece, first * m * sizeof *piece);
+        memcpy(held + fit->held * m, piece + first * m, (used - first) * m * sizeof *piece);
+        fit->rows += first;
+        fit->held += used - first;
+    }
+    memcpy(fit->stream + fit->rows * m, held, fit->held * m * sizeof *held);
+    free(piece);
+    free(held);
+    return ref_fit_end(fit);
+}
+
+/* npksd_test_samples: pool and n without the rows of a last, shorter block. 0 = fine. */
+REF_FN int ref_tester_pool(ref_tester *t, const npksd_real *pool, size_t all, size_t n, size_t m,
+                           const npksd_options *options)
+{
+    recorder log;
+    size_t pilot = options->pilot, b = options->replicates;
+    memset(t, 0, sizeof *t);
+    memset(&log, 0, sizeof log);
+    t->options = *options;
+    t->n = n;
+    t->m = m;
+    if (ref_fit_pool(&t->fit, pool, all, n, m, options))
+        return 1;
+    ref_references(t);
+    if (ref_numbers(t) == 1 && ref_is_single(t) && !options->diagnose)
+        pilot = 0;
+    log.calls = pilot + b;
+    log.sets = new_reals(log.calls * n * m);
+    log.after = (npksd_rng_state *)calloc(log.calls, sizeof *log.after);
+    for (size_t r = 0; r < log.calls; r++) {
+        uint64_t stream = r < pilot ? purpose(REF_PILOT, r) : purpose(REF_REPLICATE, r - pilot);
+        npksd_rng rng = npksd_rng_seeded(&log.after[r], options->seed, stream);
+        ref_pool_draw(&rng, pool, all, m, options->block, n, log.sets + r * n * m);
+    }
+    int bad = ref_calibrate(t, &log, 0);
+    recorder_end(&log);
+    return bad;
 }
 
 REF_FN void ref_tester_free(ref_tester *t)
 {
     if (t->fit.at)
         ref_fit_free(&t->fit);
-    free(t->noisy);
     free(t->weights);
     free(t->omega);
-    free(t->sub);
-    free(t->v_mean);
-    free(t->v_sd);
+    free(t->margins);
+    free(t->means);
+    free(t->paired);
+    free(t->correlations);
+    free(t->column_gauge);
     free(t->null_values);
-    free(t->null_coordinates);
+    free(t->null_columns);
+    free(t->null_pairs);
 }
 
 #endif /* NPKSD_REF_TESTER_H */

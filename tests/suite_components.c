@@ -26,26 +26,62 @@ static double statistic_bound(const ref_tester *ref, double expected)
     return either(1e-7, 5e-2) * (fabs(expected) + (ref_is_single(ref) ? usual : 1));
 }
 
-static enum greatest_test_res compare_observed(const char *name, npksd_tester *tester,
-                                               const ref_tester *ref, const npksd_real *rows)
+/* p, threshold and verdict, from the library's own T and null values. */
+static enum greatest_test_res compare_verdict(const char *name, const ref_tester *ref,
+                                              const npksd_result *result,
+                                              const npksd_real *null_values)
+{
+    size_t b = ref->options.replicates;
+    npksd_real *raised = new_reals(b), alpha = ref->options.alpha;
+    double T = (double)result->statistic, reach = ref_tolerance(T, null_values, b, ref_is_single(ref));
+    memcpy(raised, null_values, b * sizeof *raised);
+    ref_raise(raised, b, reach);
+    npksd_real p = ref_p_value(result->statistic, raised, b);
+    ASSERT_AGREE(name, p, result->p_value, 0);
+    ASSERT_AGREE(name, ref_threshold(raised, b, alpha), result->threshold, 1e-3 * reach);
+    ASSERT_EQ_FMTm(name, p <= alpha, result->reject, "%d");
+    ASSERT_EQ_FMTm(name, result->statistic > result->threshold, result->reject, "%d");
+    free(raised);
+    PASS();
+}
+
+static enum greatest_test_res compare_result(const char *name, const ref_tester *ref,
+                                             const npksd_real *rows, const npksd_result *result,
+                                             const npksd_real *null_values)
 {
     double values[REF_COMPONENTS], lead;
     unsigned leading;
-    npksd_result result;
     ref_view_of view = ref_see_observed(ref, rows);
     ref_components(ref, &view, values, NULL);
     double T = ref_combine(ref, values, &leading, &lead), bound = statistic_bound(ref, T);
-    ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
-    ASSERT_AGREE(name, T, result.statistic, bound);
+    for (size_t r = 0; r < ref->options.replicates; r++)
+        ASSERT_AGREE(name, ref->null_values[r], null_values[r],
+                     statistic_bound(ref, ref->null_values[r]));
+    ASSERT_AGREE(name, T, result->statistic, bound);
     if (lead > 2 * bound)
-        ASSERT_EQ_FMTm(name, leading, result.leading, "%u");
+        ASSERT_EQ_FMTm(name, leading, result->leading, "%u");
     double sigma = sqrt(ref->sigma2), U = 0, V = ref_stein_of(ref, &view, 1, NPKSD_STATISTIC_V, 0);
     if (ref->n > 1)
         U = ref_stein_of(ref, &view, 1, NPKSD_STATISTIC_U, 0);
-    ASSERT_AGREE("bandwidth", sigma, result.bandwidth, either(1e-9, 1e-4) * sigma);
-    ASSERT_AGREE("ksd2", U, result.ksd2, either(1e-8, 2e-2) * (fabs(U) + fabs(V)));
-    ASSERT_EQ_FMTm(name, ref->fit.flags, result.flags, "%u");
+    ASSERT_AGREE("bandwidth", sigma, result->bandwidth, either(1e-9, 1e-4) * sigma);
+    ASSERT_AGREE("ksd2", U, result->ksd2, either(1e-8, 2e-2) * (fabs(U) + fabs(V)));
     ref_unsee(&view);
+    CHECK_CALL(compare_verdict(name, ref, result, null_values));
+    PASS();
+}
+
+/* A replicate is an observed data set like any other: its rows have its null value, bit for bit. */
+static enum greatest_test_res compare_replicates(const char *name, npksd_tester *tester,
+                                                 const npksd_options *options, const npksd_real *sets,
+                                                 size_t size, const npksd_real *null_values)
+{
+    npksd_result result;
+    if (options->smooth > 0 || options->resample_redraw)
+        PASS(); /* they have noise or index sets of their own */
+    for (size_t r = 0; r < options->replicates; r += 6) {
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_check(tester, sets + r * size, &result, NULL));
+        ASSERT_MEM_EQm(name, &null_values[r], &result.statistic, sizeof *null_values);
+    }
     PASS();
 }
 
@@ -54,10 +90,11 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
     recorder log;
     npksd_tester *tester;
     ref_tester ref;
+    npksd_result result;
     test_shape shape = p->shape;
-    npksd_real *rows = new_reals(p->n * p->m), *null_values = new_reals(options.replicates);
+    size_t size = p->n * p->m, b = options.replicates, count = 0;
+    npksd_real *rows = new_reals(size), *null_values = new_reals(b);
     static char name[300];
-    size_t count = 0;
     snprintf(name, sizeof name, "%s, %s, n %zu, m %zu", p->name, shape_name(shape), p->n, p->m);
     recorder_begin(&log, shape_sample, &shape, &options);
     const char *fault = npksd_options_problem(&options, p->n, p->m);
@@ -66,14 +103,14 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
                    npksd_tester_create(&tester, p->n, p->m, recorder_sample, &log, &options));
     ASSERT_STATUSm(name, NPKSD_OK, finish(tester));
     ASSERT_EQm(name, 0, ref_tester_make(&ref, &log, p->n, p->m, &options));
-    ASSERT_STATUSm(name, NPKSD_OK,
-                   npksd_tester_null(tester, null_values, options.replicates, &count));
-    ASSERT_EQm(name, options.replicates, count);
-    for (size_t r = 0; r < count; r++)
-        ASSERT_AGREE(name, ref.null_values[r], null_values[r],
-                     statistic_bound(&ref, ref.null_values[r]));
+    ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_null(tester, null_values, b, &count));
+    ASSERT_EQm(name, b, count);
     observed_rows(p, rows);
-    CHECK_CALL(compare_observed(name, tester, &ref, rows));
+    ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+    CHECK_CALL(compare_result(name, &ref, rows, &result, null_values));
+    ASSERT_EQ_FMTm(name, ref.fit.flags, result.flags, "%u");
+    CHECK_CALL(compare_replicates(name, tester, &options, log.sets + (log.calls - b) * size, size,
+                                  null_values));
     npksd_tester_destroy(tester);
     ref_tester_free(&ref);
     recorder_end(&log);
@@ -87,15 +124,23 @@ static const problem problems[] = {
     { "default", SHAPE_SKEW, 20, 2, "auto" },
     { "default", SHAPE_TIES, 16, 2, "auto" },
     { "default", SHAPE_CONSTANT, 17, 3, "auto" },
+    { "default", SHAPE_CHAIN, 100, 3, "auto fit_rows=1100" },
     { "gauss", SHAPE_CHAIN, 1, 3, "" },
     { "gauss", SHAPE_CHAIN, 2, 3, "" },
     { "gauss", SHAPE_CHAIN, 3, 1, "" },
     { "gauss", SHAPE_CHAIN, 1, 1, "" },
+    { "gauss", SHAPE_CHAIN, 15, 2, "" },
+    { "gauss", SHAPE_CHAIN, 16, 17, "" },
     { "gauss", SHAPE_TRAJECTORY, 33, 2, "" },
     { "gauss", SHAPE_CHAIN, 17, 18, "" },
     { "gauss", SHAPE_HUGE, 17, 3, "" },
+    { "gauss", SHAPE_TIES, 17, 1, "" },
+    { "gauss", SHAPE_CONSTANT, 17, 1, "" },
+    { "few_fit_rows", SHAPE_CHAIN, 100, 2, "fit_rows=30" },
+    { "few_fit_rows", SHAPE_CHAIN, 17, 2, "fit_rows=2" },
     { "spline", SHAPE_SKEW, 17, 2, "spline" },
     { "callback", SHAPE_CHAIN, 17, 3, "score_callback" },
+    { "callback_counted", SHAPE_CHAIN, 17, 3, "score_callback stein mirror moment" },
     { "imq", SHAPE_CHAIN, 17, 3, "imq" },
     { "imq", SHAPE_CHAIN, 2, 2, "imq" },
     { "imq", SHAPE_CHAIN, 1, 2, "imq" },
@@ -103,20 +148,21 @@ static const problem problems[] = {
     { "scalar", SHAPE_CHAIN, 1, 3, "scalar" },
     { "imq_scalar", SHAPE_SKEW, 17, 3, "imq scalar" },
     { "v", SHAPE_CHAIN, 16, 2, "v" },
-    { "u", SHAPE_CHAIN, 16, 2, "u" },
-    { "u", SHAPE_CHAIN, 2, 2, "u" },
+    { "uv", SHAPE_CHAIN, 16, 2, "uv" },
+    { "uv", SHAPE_CHAIN, 1, 2, "uv" },
     { "no_scaling", SHAPE_FAR, 17, 3, "unscaled" },
     { "no_scaling", SHAPE_CONSTANT, 17, 3, "unscaled" },
     { "no_scaling_imq", SHAPE_CHAIN, 17, 3, "unscaled imq resample=4" },
     { "no_scaling_callback", SHAPE_CHAIN, 17, 3, "score_callback unscaled bandwidth=2" },
     { "own_bandwidth", SHAPE_CHAIN, 17, 3, "bandwidth=0.75" },
     { "scales_powers", SHAPE_CHAIN, 17, 3, "scales=4,0.0625,1,32" },
-    { "scales_odd", SHAPE_CHAIN, 17, 3, "scales=0.3,1,2.5,0.6" },
+    { "scales_odd", SHAPE_CHAIN, 17, 3, "scales=0.3,1,2.5,0.6 uv" },
     { "scales_without_base", SHAPE_CHAIN, 17, 3, "scales=0.5,0.125" },
-    { "scales_without_base", SHAPE_CHAIN, 1, 2, "scales=0.5,0.125" },
+    { "scales_without_base", SHAPE_CHAIN, 1, 2, "scales=0.5,0.125 v" },
     { "scales_without_base_odd", SHAPE_CHAIN, 17, 3, "scales=0.7,3 imq" },
     { "scales_twice", SHAPE_CHAIN, 17, 3, "scales=0.5,1,0.5,1" },
-    { "scales_most", SHAPE_CHAIN, 5, 2, "scales=1,2,4,8,0.5,0.25,0.125,0.0625,3,5,7,9,0.1,0.2,0.4,0.8" },
+    { "scales_twice_alone", SHAPE_CHAIN, 17, 3, "stein scales=1,1" },
+    { "scales_most", SHAPE_CHAIN, 5, 2, "uv scales=1,2,4,8,0.5,0.25,0.125,0.0625,3,5,7,9,0.1,0.2,0.4,0.8" },
     { "resample_shared", SHAPE_CHAIN, 17, 5, "resample=3" },
     { "resample_distinct", SHAPE_CHAIN, 17, 5, "resample=2 distinct" },
     { "resample_redrawn", SHAPE_CHAIN, 17, 5, "resample=4 redraw" },
@@ -124,31 +170,49 @@ static const problem problems[] = {
     { "resample_redrawn_imq", SHAPE_SKEW, 3, 5, "resample=4 redraw imq" },
     { "resample_many", SHAPE_CHAIN, 17, 4, "resample=50" },
     { "linear_time", SHAPE_CHAIN, 17, 3, "features=13" },
-    { "linear_time", SHAPE_CHAIN, 1, 3, "features=13" },
+    { "linear_time", SHAPE_CHAIN, 1, 3, "features=13 v" },
     { "linear_time", SHAPE_CHAIN, 2, 1, "features=13" },
+    { "linear_time_panels", SHAPE_CHAIN, 33, 2, "features=70 uv" },
     { "linear_time_scalar", SHAPE_CHAIN, 17, 3, "features=20 scalar" },
     { "linear_time_resampled", SHAPE_CHAIN, 17, 4, "features=16 resample=3 redraw" },
     { "linear_time_scales", SHAPE_CHAIN, 17, 2, "scales=0.3,1,2.5,0.6 features=7" },
-    { "linear_time_without_base", SHAPE_CHAIN, 17, 2, "scales=0.5,0.125 features=7 u" },
+    { "linear_time_without_base", SHAPE_CHAIN, 17, 2, "scales=0.5,0.125 features=7 uv" },
     { "linear_time_unscaled", SHAPE_FAR, 17, 2, "features=9 unscaled" },
     { "smoothed", SHAPE_CHAIN, 17, 3, "smooth=0.5" },
     { "smoothed", SHAPE_TIES, 16, 2, "smooth=0.5" },
     { "smoothed", SHAPE_CONSTANT, 7, 3, "smooth=0.5" },
+    { "smoothed", SHAPE_TIES, 100, 2, "smooth=0.5 fit_rows=70" },
+    { "smoothed_counted", SHAPE_CHAIN, 20, 2, "smooth=0.5 fit_rows=50 stein mirror auto" },
     { "smoothed_stream", SHAPE_TIES, 30, 2, "smooth=0.25 fit_rows=1100 spline" },
     { "smoothed_redrawn", SHAPE_TIES, 17, 4, "smooth=0.125 resample=3 redraw auto" },
     { "only_stein_v", SHAPE_CHAIN, 17, 3, "stein v scales=1 pilot=0" },
     { "only_stein_v", SHAPE_CHAIN, 1, 3, "stein v scales=1 pilot=0" },
-    { "only_stein_u", SHAPE_CHAIN, 17, 3, "stein u scales=1" },
-    { "only_stein_all_scales", SHAPE_CHAIN, 17, 3, "stein" },
-    { "only_mirror", SHAPE_CHAIN, 17, 3, "mirror v scales=1" },
-    { "only_moment", SHAPE_CHAIN, 17, 3, "moment v scales=1" },
-    { "only_moment_u", SHAPE_CHAIN, 3, 3, "moment u scales=1" },
-    { "only_moment_uv", SHAPE_CHAIN, 17, 3, "moment" },
-    { "only_mmd", SHAPE_CHAIN, 17, 3, "mmd v scales=1" },
-    { "only_mmd", SHAPE_CHAIN, 1, 2, "mmd v scales=1" },
-    { "only_mmd_imq", SHAPE_CHAIN, 17, 3, "mmd imq" },
-    { "only_mmd_without_base", SHAPE_CHAIN, 17, 3, "mmd scales=0.5,0.125" },
-    { "only_mmd_linear_time", SHAPE_CHAIN, 17, 3, "mmd features=12 pilot=0" },
+    { "only_stein_u", SHAPE_CHAIN, 17, 3, "stein scales=1 pilot=0" },
+    { "only_stein", SHAPE_CHAIN, 17, 3, "stein" },
+    { "only_mirror", SHAPE_CHAIN, 17, 3, "mirror" },
+    { "only_mirror", SHAPE_CHAIN, 17, 3, "mirror scales=1" },
+    { "only_moment", SHAPE_CHAIN, 17, 3, "moment v pilot=0" },
+    { "only_moment_u", SHAPE_CHAIN, 3, 3, "moment pilot=0" },
+    { "only_moment_uv", SHAPE_CHAIN, 17, 3, "moment uv" },
+    { "counted_rows", SHAPE_CHAIN, 17, 3, "stein mirror moment auto" },
+    { "counted_rows", SHAPE_CHAIN, 100, 3, "stein mirror moment auto" },
+    { "only_mmd", SHAPE_CHAIN, 17, 3, "mmd" },
+    { "only_mmd", SHAPE_CHAIN, 1, 2, "mmd" },
+    { "only_mmd", SHAPE_TIES, 100, 1, "mmd" },
+    { "only_mmd_whatever_else", SHAPE_CHAIN, 17, 3, "mmd imq scales=0.5,3 resample=2" },
+    { "only_mmd_linear_time", SHAPE_CHAIN, 17, 3, "mmd features=12" },
+    { "only_mmd_unscaled", SHAPE_FAR, 17, 3, "mmd unscaled" },
+    { "only_margin", SHAPE_CHAIN, 17, 3, "margin" },
+    { "only_margin", SHAPE_TIES, 100, 2, "margin" },
+    { "only_margin", SHAPE_CONSTANT, 2, 3, "margin unscaled" },
+    { "only_margin", SHAPE_HUGE, 15, 2, "margin" },
+    { "only_margin", SHAPE_CHAIN, 1, 1, "margin" },
+    { "only_pair", SHAPE_CHAIN, 17, 3, "pair pilot=0" },
+    { "only_pair", SHAPE_TIES, 100, 17, "pair pilot=0" },
+    { "only_pair", SHAPE_CONSTANT, 16, 2, "pair pilot=0" },
+    { "only_pair", SHAPE_CHAIN, 1, 2, "pair pilot=0" },
+    { "without_scores", SHAPE_CHAIN, 15, 300, "mmd margin pair" },
+    { "many_columns", SHAPE_CHAIN, 16, 300, "" },
     { "mirror_and_mmd", SHAPE_CHAIN, 17, 3, "mirror mmd" },
     { "mirror_and_moment_imq", SHAPE_CHAIN, 17, 3, "mirror moment imq" },
 };
@@ -160,6 +224,86 @@ TEST recorded_problem(const problem *p)
     if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
         SKIPm("float may choose another ridge");
     CHECK_CALL(run_problem(p, options));
+    PASS();
+}
+
+/* ======== fixed samples ======== */
+
+/* n observed rows and as many synthetic ones as said; a last, shorter block is left out. */
+typedef struct pool_problem {
+    test_shape shape;
+    size_t n, rows, m;
+    const char *words;
+} pool_problem;
+
+static const pool_problem pool_problems[] = {
+    { SHAPE_CHAIN, 17, 60, 3, "" },
+    { SHAPE_CHAIN, 17, 60, 3, "auto" },
+    { SHAPE_SKEW, 20, 10, 2, "auto" },
+    { SHAPE_SKEW, 33, 200, 2, "spline all" },
+    { SHAPE_TIES, 16, 40, 2, "auto" },
+    { SHAPE_CONSTANT, 15, 50, 3, "gauss unscaled" },
+    { SHAPE_HUGE, 17, 40, 3, "" },
+    { SHAPE_CHAIN, 1, 30, 2, "" },
+    { SHAPE_CHAIN, 2, 30, 1, "auto" },
+    { SHAPE_CHAIN, 40, 1100, 2, "auto" },
+    { SHAPE_CHAIN, 17, 60, 3, "stein mirror moment auto" },
+    { SHAPE_CHAIN, 17, 60, 3, "stein scales=1 pilot=0" },
+    { SHAPE_CHAIN, 17, 60, 3, "score_callback stein" },
+    { SHAPE_CHAIN, 17, 60, 5, "resample=3 redraw features=13" },
+    { SHAPE_TRAJECTORY, 20, 80, 2, "block=4" },
+    { SHAPE_TRAJECTORY, 22, 81, 2, "block=5 auto" },
+    { SHAPE_TIES, 17, 60, 2, "smooth=0.5 auto" },
+    { SHAPE_TIES, 17, 60, 3, "smooth=0.5 block=2 diagnose" },
+    { SHAPE_CHAIN, 15, 40, 300, "mmd margin pair" },
+};
+
+TEST fixed_samples(const pool_problem *p)
+{
+    npksd_options options = component_options();
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 62);
+    npksd_result result;
+    ref_tester ref;
+    test_shape shape = p->shape;
+    set_options(&options, p->words);
+    if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
+        SKIPm("float may choose another ridge");
+    size_t m = p->m, b = options.replicates, block = options.block;
+    size_t n = p->n / block * block, rows = p->rows / block * block, outside = 0;
+    npksd_real *observed = new_reals(p->n * m), *synthetic = new_reals(p->rows * m);
+    npksd_real *pool = new_reals((n + rows) * m), *null_values = new_reals(b);
+    shape_sample(observed, p->n, m, &rng, &shape);
+    shape_sample(synthetic, p->rows, m, &rng, &shape);
+    for (size_t a = 0; a < p->n; a++)
+        observed[a * m] += (observed[a * m] - observed[0]) / 4;
+    memcpy(pool, observed, n * m * sizeof *pool);
+    memcpy(pool + n * m, synthetic, rows * m * sizeof *pool);
+    ASSERT_STATUSm(p->words, NPKSD_OK,
+                   npksd_test_samples_diagnose(observed, p->n, synthetic, p->rows, m, &options,
+                                               &result, NULL, null_values));
+    ASSERT_EQm(p->words, 0, ref_tester_pool(&ref, pool, n + rows, n, m, &options));
+    CHECK_CALL(compare_result(p->words, &ref, observed, &result, null_values));
+    unsigned shorter = n < p->n || rows < p->rows ? 1u * NPKSD_FLAG_PARTIAL_BLOCK : 0u;
+    ASSERT_EQ_FMTm(p->words, ref.fit.flags | shorter, result.flags, "%u");
+    for (size_t a = 0; a < n; a++) {
+        int out = 0;
+        for (size_t i = 0; i < m; i++) {
+            npksd_real low = synthetic[i], high = synthetic[i];
+            for (size_t r = 1; r < rows; r++) {
+                low = synthetic[r * m + i] < low ? synthetic[r * m + i] : low;
+                high = synthetic[r * m + i] > high ? synthetic[r * m + i] : high;
+            }
+            out |= observed[a * m + i] < low || observed[a * m + i] > high;
+        }
+        outside += (size_t)out;
+    }
+    ASSERT_AGREE("out of range", (double)outside / (double)n, result.out_of_range, 1e-6);
+    ref_tester_free(&ref);
+    free(observed);
+    free(synthetic);
+    free(pool);
+    free(null_values);
     PASS();
 }
 
@@ -219,8 +363,8 @@ TEST random_problems(uint64_t seed, size_t problems_wanted)
         int explicit_score = options.estimator == NPKSD_ESTIMATOR_CALLBACK;
         if (p.shape == SHAPE_HUGE && (!options.standardize || explicit_score))
             continue; /* overflows in plain loops */
-        if (p.shape == SHAPE_CONSTANT && (p.m == 1 || explicit_score))
-            continue; /* all data sets alike: T is the rounding of the plain loops */
+        if (p.shape == SHAPE_CONSTANT && explicit_score)
+            continue; /* that score does not belong to it */
         if (FLOAT_BUILD && (p.shape == SHAPE_FAR || options.bandwidth > 0 || p.n < 7))
             continue; /* too few digits, or components so small that their squares vanish */
         if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
@@ -277,16 +421,58 @@ TEST stored_mmd(void)
     vectors v;
     size_t cases = vectors_open(&v, "mmd");
     for (size_t c = 0; c < cases; c++) {
+        size_t n, R, m, count;
+        double re[2 * REF_WAVES], im[2 * REF_WAVES], re0[2 * REF_WAVES], im0[2 * REF_WAVES];
         vectors_word(&v, "case");
-        size_t n = vectors_size(&v, "n"), q = vectors_size(&v, "q"), m = vectors_size(&v, "m");
-        int kernel = vectors_kernel(&v);
-        double sigma2 = pow(vectors_real(&v, "bandwidth"), 2);
-        sigma2 *= vectors_real(&v, "scale");
+        n = vectors_size(&v, "n"), R = vectors_size(&v, "rows"), m = vectors_size(&v, "m");
+        double sigma = vectors_real(&v, "bandwidth");
+        npksd_real *given = vectors_array(&v, "ring", &count);
         npksd_real *x = vectors_array(&v, "x", NULL), *y = vectors_array(&v, "y", NULL);
-        ASSERT_AGREE("mmd", vectors_real(&v, "answer"), ref_mmd(x, n, y, q, m, kernel, sigma2),
-                     either(1e-13, 1e-6));
+        double *ring = ref_reals(count);
+        for (size_t k = 0; k < count; k++)
+            ring[k] = (double)given[k];
+        ref_characteristic(x, n, m, sigma, ring, re, im);
+        ref_characteristic(y, R, m, sigma, ring, re0, im0);
+        ASSERT_AGREE("wide band", vectors_real(&v, "wide"), ref_mmd(re, im, re0, im0, 0), 1e-12);
+        ASSERT_AGREE("narrow band", vectors_real(&v, "narrow"), ref_mmd(re, im, re0, im0, 1), 1e-12);
+        free(given);
         free(x);
         free(y);
+        free(ring);
+    }
+    vectors_close(&v);
+    PASS();
+}
+
+TEST stored_combinations(void)
+{
+    vectors v;
+    if (FLOAT_BUILD)
+        SKIPm("float has other limits");
+    size_t cases = vectors_open(&v, "combination");
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        size_t count, probes;
+        snprintf(name, sizeof name, "%s %zu", vectors_word(&v, "case"), c);
+        npksd_real *given = vectors_array(&v, "pilot", &count);
+        double *values = ref_reals(count);
+        for (size_t k = 0; k < count; k++)
+            values[k] = (double)given[k];
+        ref_gauge gauge = ref_gauge_of(values, count, 1);
+        double mean = vectors_real(&v, "mean"), sd = vectors_real(&v, "sd");
+        ASSERT_AGREE(name, mean, gauge.mean, 1e-12 * fabs(mean) + 1e-15);
+        ASSERT_AGREE(name, vectors_real(&v, "skew"), gauge.skew, 1e-7);
+        ASSERT_AGREE(name, 1, gauge.sd / sd, 1e-7);
+        npksd_real *probe = vectors_array(&v, "probe", &probes);
+        ASSERT_EQ(probes, vectors_size(&v, "answer"));
+        for (size_t k = 0; k < probes; k++) {
+            double answer = strtod(vectors_next(&v), NULL);
+            ASSERT_AGREE(name, answer, ref_comparable(&gauge, (double)probe[k]),
+                         1e-7 * (1 + fabs(answer)));
+        }
+        free(given);
+        free(values);
+        free(probe);
     }
     vectors_close(&v);
     PASS();
@@ -381,22 +567,69 @@ TEST noise_changes_every_replicate(void)
     PASS();
 }
 
-/* The order of the observed rows does not matter (up to rounding), whatever else is asked for. */
-TEST order_of_rows_does_not_matter(void)
+/* The order of the observed rows does not matter: T up to rounding, p not at all, even for the rows of
+   a replicate, whose null value would be missed by rounding. */
+TEST order_of_rows_does_not_matter(const char *words)
 {
-    enum { N = 37, M = 3 };
+    enum { N = 37, M = 3, B = 19 };
     npksd_options options = component_options();
-    npksd_real rows[N * M], turned[N * M];
+    npksd_real turned[N * M], null_values[B];
     npksd_result there, back;
-    draw_rows(rows, N, M, test_seed);
-    for (size_t a = 0; a < N; a++)
-        memcpy(turned + a * M, rows + (N - 1 - a) * M, M * sizeof *rows);
-    for (int linear = 0; linear < 2; linear++) {
-        options.features = linear ? 11 : 0;
-        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, chain_sample, NULL, &options, &there));
-        ASSERT_STATUS(NPKSD_OK, npksd_test(turned, N, M, chain_sample, NULL, &options, &back));
-        ASSERT_AGREE("T", there.statistic, back.statistic, either(1e-8, 1e-2));
+    npksd_tester *tester;
+    recorder log;
+    test_shape shape = SHAPE_CHAIN;
+    set_options(&options, words);
+    recorder_begin(&log, shape_sample, &shape, &options);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, recorder_sample, &log, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, null_values, B, NULL));
+    for (size_t r = 0; r < B; r++) {
+        const npksd_real *rows = log.sets + (log.calls - B + r) * N * M;
+        for (size_t a = 0; a < N; a++)
+            memcpy(turned + a * M, rows + (N - 1 - a) * M, M * sizeof *rows);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &there, NULL));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, turned, &back, NULL));
+        ASSERT_AGREE("T", there.statistic, back.statistic,
+                     either(1e-9, 1e-3) * (1 + fabs((double)there.statistic)));
+        ASSERT_AGREE("p", there.p_value, back.p_value, 0);
         ASSERT_AGREE("ksd2", there.ksd2, back.ksd2, either(1e-10, 1e-3));
+    }
+    npksd_tester_destroy(tester);
+    recorder_end(&log);
+    PASS();
+}
+
+/* Without scaling a unit is a matter of the bandwidth alone (but for MOMENT and its 1 + x.y). */
+typedef struct unit_sample {
+    test_shape shape;
+    int exponent;
+} unit_sample;
+
+static int in_units(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    unit_sample *unit = (unit_sample *)user_data;
+    shape_sample(rows, count, m, rng, &unit->shape);
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = (npksd_real)ldexp((double)rows[k], unit->exponent);
+    return 0;
+}
+
+TEST unscaled_units_do_not_matter(const char *words)
+{
+    enum { N = 17, M = 3 };
+    static const int exponents[2][4] = { { -60, -20, 20, 60 }, { -12, -6, 6, 12 } };
+    npksd_options options = component_options();
+    npksd_real plain[19], other[19];
+    unit_sample unit = { SHAPE_CHAIN, 0 };
+    set_options(&options, words);
+    options.standardize = 0;
+    ASSERT_STATUS(NPKSD_OK, null_of(options, N, M, in_units, &unit, plain));
+    for (size_t k = 0; k < 4; k++) {
+        unit.exponent = exponents[FLOAT_BUILD][k];
+        ASSERT_STATUS(NPKSD_OK, null_of(options, N, M, in_units, &unit, other));
+        for (size_t r = 0; r < 19; r++)
+            ASSERT_AGREE("T", plain[r], other[r],
+                         either(1e-8, 5e-2) * (1 + fabs((double)plain[r])));
     }
     PASS();
 }
@@ -405,15 +638,25 @@ SUITE(suite_components)
 {
     RUN_TEST(stored_moments);
     RUN_TEST(stored_mmd);
+    RUN_TEST(stored_combinations);
     for (size_t k = 0; k < sizeof problems / sizeof problems[0]; k++) {
         greatest_set_test_suffix(problems[k].name);
         RUN_TESTp(recorded_problem, &problems[k]);
     }
+    for (size_t k = 0; k < sizeof pool_problems / sizeof pool_problems[0]; k++)
+        RUN_TESTp(fixed_samples, &pool_problems[k]);
     RUN_TESTp(random_problems, test_seed, 60);
     RUN_TESTp(units_do_not_matter, NPKSD_ESTIMATOR_GAUSS);
     RUN_TESTp(units_do_not_matter, NPKSD_ESTIMATOR_SPLINE);
     for (int estimator = NPKSD_ESTIMATOR_GAUSS; estimator <= NPKSD_ESTIMATOR_RBF; estimator++)
         RUN_TESTp(whole_range_of_numbers, estimator);
     RUN_TEST(noise_changes_every_replicate);
-    RUN_TEST(order_of_rows_does_not_matter);
+    RUN_TESTp(order_of_rows_does_not_matter, "");
+    RUN_TESTp(order_of_rows_does_not_matter, "imq scalar");
+    RUN_TESTp(order_of_rows_does_not_matter, "features=11");
+    RUN_TESTp(order_of_rows_does_not_matter, "stein scales=1");
+    RUN_TESTp(order_of_rows_does_not_matter, "pair");
+    RUN_TESTp(unscaled_units_do_not_matter, "stein mirror mmd margin pair");
+    RUN_TESTp(unscaled_units_do_not_matter, "stein mirror imq");
+    RUN_TESTp(unscaled_units_do_not_matter, "stein mirror features=11");
 }

@@ -202,10 +202,12 @@ TEST sequential_rng(size_t v)
 
 /* ======== other ways to the same numbers ======== */
 
+enum { WIDTH_MOST = SMALL_M + 2 }; /* with diagnose: T, the columns, the largest pair */
+
 /* Replicates in pieces, last piece first, each in a scratch of exactly the promised size. */
 static npksd_status draw_in_pieces(npksd_tester *tester, size_t piece)
 {
-    npksd_real values[SMALL_REPLICATES * (1 + SMALL_M)];
+    npksd_real values[SMALL_REPLICATES * WIDTH_MOST];
     size_t bytes = npksd_tester_scratch_size(tester), end = SMALL_REPLICATES;
     npksd_status status = NPKSD_OK;
     while (status == NPKSD_OK && end > 0) {
@@ -235,8 +237,7 @@ TEST workers_equal_steps(size_t v)
         ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL,
                                                     &options));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-        ASSERT_EQ_FMT((size_t)(options.diagnose ? 1 + SMALL_M : 1), npksd_tester_width(tester),
-                      "%zu");
+        ASSERT_EQ_FMT((size_t)(options.diagnose ? WIDTH_MOST : 1), npksd_tester_width(tester), "%zu");
         ASSERT_STATUS(NPKSD_OK, draw_in_pieces(tester, piece));
         ASSERT_STATUS(NPKSD_OK, finish(tester));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, pieces.null_values, SMALL_REPLICATES,

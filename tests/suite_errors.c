@@ -5,7 +5,9 @@ static npksd_real data[SMALL_N * SMALL_M];
 
 /* ======== options that cannot be: one table ======== */
 
-typedef enum base_kind { PLAIN, POLY, SPLINE, RBF, SCORE, SUMMARY, FEATURES, RNG, WILD } base_kind;
+typedef enum base_kind {
+    PLAIN, POLY, SPLINE, RBF, SCORE, SUMMARY, FEATURES, RNG, WILD, U_ALONE, DIAGNOSE
+} base_kind;
 
 typedef enum value_kind {
     SET_INT, SET_UNSIGNED, SET_SIZE, SET_REAL, SET_NAN, SET_INF, SET_MINUS_INF,
@@ -54,11 +56,11 @@ static const option_case bad_cases[] = {
     UNKNOWN_ENUM(estimator, NPKSD_ESTIMATOR_CALLBACK + 1),
     UNKNOWN_ENUM(kernel, NPKSD_KERNEL_IMQ + 1),
     UNKNOWN_ENUM(form, NPKSD_FORM_SCALAR + 1),
-    UNKNOWN_ENUM(statistic, NPKSD_STATISTIC_U + 1),
+    UNKNOWN_ENUM(statistic, NPKSD_STATISTIC_V + 1),
     UNKNOWN_ENUM(calibration, NPKSD_CALIBRATE_WILD_BOOTSTRAP + 1),
     FIELD(PLAIN, SET_UNSIGNED, components, 0),
-    FIELD(PLAIN, SET_UNSIGNED, components, 16),
-    FIELD(PLAIN, SET_UNSIGNED, components, 31),
+    FIELD(PLAIN, SET_UNSIGNED, components, NPKSD_COMPONENT_ALL + 1),
+    FIELD(PLAIN, SET_UNSIGNED, components, 2 * NPKSD_COMPONENT_ALL + 1),
     NAMED("scales", PLAIN, SET_SCALE, scales, 0, SMALL_N, SMALL_M),
     NAMED("scales", PLAIN, SET_SCALE, scales, -1, SMALL_N, SMALL_M),
     NAMED("scales", PLAIN, SET_SCALE_NAN, scales, 0, SMALL_N, SMALL_M),
@@ -72,26 +74,32 @@ static const option_case bad_cases[] = {
     FIELD(SUMMARY, SET_NULL, summary_fn, 0),
     FIELD(SUMMARY, SET_SIZE, summary_dim, 0),
     NAMED("resample", PLAIN, SET_INT, resample_distinct, 1, SMALL_N, SMALL_M), /* base: B = 4 > m */
-    NAMED("statistic", PLAIN, SET_INT, statistic, NPKSD_STATISTIC_U, 1, SMALL_M),
+    NAMED("statistic", U_ALONE, SET_INT, statistic, NPKSD_STATISTIC_U, 1, SMALL_M),
+    NAMED("components", PLAIN, SET_UNSIGNED, components, NPKSD_COMPONENT_PAIR, SMALL_N, 1),
     FIELD(PLAIN, SET_INT, resample_redraw, 2),
     FIELD(PLAIN, SET_INT, resample_distinct, -1),
     FIELD(PLAIN, SET_INT, standardize, 2),
     FIELD(PLAIN, SET_INT, diagnose, 2),
     FIELD(PLAIN, SET_SIZE, block, 0),
     FIELD(PLAIN, SET_SIZE, stop_after, SMALL_REPLICATES + 1),
+    FIELD(DIAGNOSE, SET_SIZE, stop_after, 3),
     NAMED("kernel|features", FEATURES, SET_INT, kernel, NPKSD_KERNEL_IMQ, SMALL_N, SMALL_M),
     /* more than NPKSD_FEATURES_MAX numbers a score */
     NAMED("basis|features", RBF, SET_SIZE, basis, 300, SMALL_N, SMALL_M),
     NAMED("basis|features", SPLINE, SET_SIZE, basis, 300, SMALL_N, SMALL_M),
     NAMED("summary|features", POLY, SET_INT, summary, NPKSD_SUMMARY_ALL, SMALL_N, 200),
     NAMED("summary|features", SPLINE, SET_INT, summary, NPKSD_SUMMARY_ALL, SMALL_N, 200),
-    /* wild bootstrap: explicit scores, STEIN and MOMENT only, neither features nor smoothing */
+    /* wild bootstrap: explicit scores, STEIN only, neither features nor smoothing */
     NAMED("calibration", PLAIN, SET_INT, calibration, NPKSD_CALIBRATE_WILD_BOOTSTRAP, SMALL_N,
           SMALL_M),
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_ALL, SMALL_N, SMALL_M),
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MIRROR, SMALL_N, SMALL_M),
+    NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MOMENT, SMALL_N, SMALL_M),
     NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MMD, SMALL_N, SMALL_M),
-    FIELD(WILD, SET_INT, diagnose, 1),
+    NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MARGIN, SMALL_N, SMALL_M),
+    NAMED("components", WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_PAIR, SMALL_N, SMALL_M),
+    NAMED("components", WILD, SET_UNSIGNED, components,
+          NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT, SMALL_N, SMALL_M),
     FIELD(WILD, SET_INT, resample_redraw, 1),
     FIELD(WILD, SET_SIZE, stop_after, 5),
     FIELD(WILD, SET_SIZE, features, 16),
@@ -125,9 +133,13 @@ static const option_case good_cases[] = {
     FIELD(FEATURES, SET_SIZE, features, 1),
     FIELD(RNG, SET_NULL, rng.seek_fn, 0),
     FIELD(WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_STEIN),
-    FIELD(WILD, SET_UNSIGNED, components, NPKSD_COMPONENT_MOMENT),
+    FIELD(WILD, SET_INT, diagnose, 1),
+    FIELD(DIAGNOSE, SET_SIZE, stop_after, 0),
     NAMED("", PLAIN, SET_SIZE, resample, 1000, SMALL_N, SMALL_M), /* with replacement: any B */
-    NAMED("", PLAIN, SET_INT, statistic, NPKSD_STATISTIC_UV, 1, SMALL_M),
+    NAMED("", PLAIN, SET_INT, statistic, NPKSD_STATISTIC_U, 1, SMALL_M), /* others remain */
+    NAMED("", U_ALONE, SET_INT, statistic, NPKSD_STATISTIC_UV, 1, SMALL_M),
+    NAMED("", PLAIN, SET_UNSIGNED, components, NPKSD_COMPONENT_ALL, SMALL_N, 1),
+    NAMED("", PLAIN, SET_UNSIGNED, components, NPKSD_COMPONENT_PAIR, SMALL_N, 2),
     NAMED("", PLAIN, SET_INT, statistic, NPKSD_STATISTIC_V, 1, 1),
     NAMED("", PLAIN, SET_INT, summary, NPKSD_SUMMARY_ALL, SMALL_N, 300), /* AUTO skips the large */
 };
@@ -167,10 +179,12 @@ static npksd_options base_options(base_kind base, test_heap *heap)
         break;
     case WILD:
         options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
-        options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+        options.components = NPKSD_COMPONENT_STEIN;
         options.estimator = NPKSD_ESTIMATOR_CALLBACK;
         options.score_fn = chain_score;
         break;
+    case U_ALONE: options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT; break;
+    case DIAGNOSE: options.diagnose = 1; break;
     case SCORE:
         options.estimator = NPKSD_ESTIMATOR_CALLBACK;
         options.score_fn = chain_score;
@@ -304,7 +318,7 @@ TEST every_variant_is_good(void)
     PASS();
 }
 
-TEST pilot_is_not_needed_for_one_component(void)
+TEST pilot_is_not_needed_for_one_number(void)
 {
     static const npksd_real one = 1;
     npksd_options options = small_options();
@@ -320,8 +334,15 @@ TEST pilot_is_not_needed_for_one_component(void)
     options.diagnose = 1;
     ASSERT(npksd_options_problem(&options, SMALL_N, SMALL_M));
     options.diagnose = 0;
-    options.components = NPKSD_COMPONENT_MMD;
+    options.components = NPKSD_COMPONENT_MOMENT;
     ASSERT(!npksd_options_problem(&options, SMALL_N, SMALL_M));
+    options.components = NPKSD_COMPONENT_PAIR;
+    ASSERT(!npksd_options_problem(&options, SMALL_N, SMALL_M));
+    options.components = NPKSD_COMPONENT_MMD; /* two bandwidths */
+    ASSERT(npksd_options_problem(&options, SMALL_N, SMALL_M));
+    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_PAIR;
+    ASSERT(npksd_options_problem(&options, SMALL_N, SMALL_M));
+    ASSERTm("no pairs of one column", !npksd_options_problem(&options, SMALL_N, 1));
     options.components = NPKSD_COMPONENT_MIRROR; /* two-sided: standardised even alone */
     ASSERT(npksd_options_problem(&options, SMALL_N, SMALL_M));
     PASS();
@@ -374,6 +395,34 @@ TEST null_pointers_to_test(void)
     PASS();
 }
 
+TEST null_pointers_to_test_diagnose(void)
+{
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_diagnosis diagnosis;
+    npksd_real out[SMALL_M + SMALL_REPLICATES];
+    const npksd_status argument = NPKSD_ERROR_ARGUMENT;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    memset(&result, UNTOUCHED, sizeof result);
+    memset(out, UNTOUCHED, sizeof out);
+    diagnosis.coordinate_p = out;
+#define DIAGNOSE_ROWS(rows, sample, result)                                                       \
+    npksd_test_diagnose(rows, SMALL_N, SMALL_M, sample, NULL, &options, result, &diagnosis,       \
+                        out + SMALL_M)
+    ASSERT_STATUS(argument, DIAGNOSE_ROWS(NULL, chain_sample, &result));
+    ASSERT_STATUS(argument, DIAGNOSE_ROWS(data, NULL, &result));
+    ASSERT_STATUS(argument, DIAGNOSE_ROWS(data, chain_sample, NULL));
+    options.stop_after = 3;
+    ASSERT_STATUS(argument, DIAGNOSE_ROWS(data, chain_sample, &result));
+    ASSERT(untouched(&result, sizeof result));
+    ASSERT(untouched(out, sizeof out));
+    options.stop_after = 0;
+    ASSERT_STATUS(NPKSD_OK, DIAGNOSE_ROWS(data, chain_sample, &result));
+    ASSERT(finite_bits(out, SMALL_M + SMALL_REPLICATES));
+#undef DIAGNOSE_ROWS
+    PASS();
+}
+
 TEST null_pointers_to_tester(void)
 {
     npksd_options options = small_options();
@@ -390,7 +439,17 @@ TEST null_pointers_to_tester(void)
     ASSERT_STATUS(argument, npksd_tester_check(NULL, data, &result, NULL));
     ASSERT_STATUS(argument, npksd_tester_check(tester, NULL, &result, NULL));
     ASSERT_STATUS(argument, npksd_tester_check(tester, data, NULL, NULL));
+    ASSERT_STATUS(argument, npksd_tester_check_begin(NULL, data));
+    ASSERT_STATUS(argument, npksd_tester_check_begin(tester, NULL));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(argument, npksd_tester_check_end(NULL, &result, NULL));
+    ASSERT_STATUS(argument, npksd_tester_check_end(tester, NULL, NULL));
     ASSERT_STATUS(argument, npksd_tester_null(NULL, scores, 1, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    ASSERT_STATUS(argument, npksd_tester_check_end(tester, NULL, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
+    memset(&result, UNTOUCHED, sizeof result);
     ASSERT_STATUS(argument, npksd_tester_scores(NULL, data, 1, scores));
     ASSERT_STATUS(argument, npksd_tester_scores(tester, NULL, 1, scores));
     ASSERT_STATUS(argument, npksd_tester_scores(tester, data, 1, NULL));
@@ -566,16 +625,16 @@ TEST the_last_size_that_fits(size_t v)
     PASS();
 }
 
-/* 2^30 permutations of the fewest rows there can be: more than a machine has, or can count with 32 bits. */
-TEST too_many_permutations(void)
+/* 2^28 replicates of the fewest rows there can be: more than a machine has, or can count with 32 bits. */
+TEST too_many_replicates(void)
 {
     test_heap heap;
     npksd_result result;
     memset(&heap, 0, sizeof heap);
     npksd_options options = base_options(PLAIN, &heap);
-    options.replicates = (size_t)1 << 30;
+    options.replicates = (size_t)1 << 28;
     memset(&result, UNTOUCHED, sizeof result);
-    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_test_samples(data, 1, data, 16, 1, &options, &result));
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_test_samples(data, 1, data, 32, 1, &options, &result));
     ASSERT(untouched(&result, sizeof result));
     ASSERT_EQ(0u, heap.live + heap.wrong);
     PASS();
@@ -807,6 +866,7 @@ TEST diagnosis_without_diagnose(void)
     npksd_tester *tester = NULL;
     npksd_result result;
     npksd_real coordinates[SMALL_M], influence[SMALL_N];
+    npksd_pair pairs[2];
     npksd_diagnosis diagnosis;
     memset(&diagnosis, 0, sizeof diagnosis);
     ASSERT_STATUS(NPKSD_OK,
@@ -815,13 +875,26 @@ TEST diagnosis_without_diagnose(void)
     memset(&result, UNTOUCHED, sizeof result);
     memset(coordinates, UNTOUCHED, sizeof coordinates);
     memset(influence, UNTOUCHED, sizeof influence);
-    diagnosis.coordinate_p = coordinates;
+    memset(pairs, UNTOUCHED, sizeof pairs);
+    for (int field = 0; field < 6; field++) { /* each of them needs options.diagnose */
+        memset(&diagnosis, 0, sizeof diagnosis);
+        diagnosis.row_influence = influence;
+        diagnosis.coordinate_statistic = field == 0 ? coordinates : NULL;
+        diagnosis.coordinate_p = field == 1 ? coordinates : NULL;
+        diagnosis.coordinate_p_adjusted = field == 2 ? coordinates : NULL;
+        diagnosis.coordinate_shift = field == 3 ? coordinates : NULL;
+        diagnosis.coordinate_distance = field == 4 ? coordinates : NULL;
+        diagnosis.pairs = field == 5 ? pairs : NULL;
+        diagnosis.pair_capacity = field == 5 ? 2 : 0;
+        ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_check(tester, data, &result, &diagnosis));
+        ASSERT(untouched(&result, sizeof result));
+        ASSERT(untouched(coordinates, sizeof coordinates));
+        ASSERT(untouched(influence, sizeof influence));
+        ASSERT(untouched(pairs, sizeof pairs));
+        ASSERT_EQ(0u, diagnosis.pair_count);
+    }
+    memset(&diagnosis, 0, sizeof diagnosis);
     diagnosis.row_influence = influence;
-    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_check(tester, data, &result, &diagnosis));
-    ASSERT(untouched(&result, sizeof result));
-    ASSERT(untouched(coordinates, sizeof coordinates));
-    ASSERT(untouched(influence, sizeof influence));
-    diagnosis.coordinate_p = NULL;
     ASSERT_STATUSm("influence alone needs nothing", NPKSD_OK,
                    npksd_tester_check(tester, data, &result, &diagnosis));
     ASSERT_FALSE(untouched(influence, sizeof influence));
@@ -834,9 +907,16 @@ TEST nonfinite_rows_leave_diagnosis_untouched(void)
     npksd_options options = small_options();
     npksd_tester *tester = NULL;
     npksd_result result;
-    npksd_real out[3 * SMALL_M + SMALL_N], rows[SMALL_N * SMALL_M];
+    npksd_real out[5 * SMALL_M + SMALL_N], rows[SMALL_N * SMALL_M];
+    npksd_pair pairs[SMALL_M];
     npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    memset(pairs, UNTOUCHED, sizeof pairs);
     options.diagnose = 1;
+    diagnosis.coordinate_shift = out + 3 * SMALL_M + SMALL_N;
+    diagnosis.coordinate_distance = out + 4 * SMALL_M + SMALL_N;
+    diagnosis.pairs = pairs;
+    diagnosis.pair_capacity = SMALL_M;
     diagnosis.coordinate_statistic = out;
     diagnosis.coordinate_p = out + SMALL_M;
     diagnosis.coordinate_p_adjusted = out + 2 * SMALL_M;
@@ -848,10 +928,20 @@ TEST nonfinite_rows_leave_diagnosis_untouched(void)
     memcpy(rows, data, sizeof rows);
     rows[SMALL_N * SMALL_M - 1] = not_a_number();
     ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_check(tester, rows, &result, &diagnosis));
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_check_begin(tester, rows));
     ASSERT(untouched(out, sizeof out));
+    ASSERT(untouched(pairs, sizeof pairs));
+    ASSERT_EQ(0u, diagnosis.pair_count);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, &diagnosis));
     for (size_t i = SMALL_M; i < 3 * SMALL_M; i++)
         ASSERT(out[i] > 0 && out[i] <= 1);
+    ASSERT(finite_bits(out, 5 * SMALL_M + SMALL_N));
+    ASSERT_EQ_FMT((size_t)SMALL_M, diagnosis.pair_count, "%zu"); /* 3 pairs of 3 columns */
+    for (size_t k = 0; k < SMALL_M; k++) {
+        ASSERT(pairs[k].first < pairs[k].second && pairs[k].second < SMALL_M);
+        ASSERT(pairs[k].p_adjusted > 0 && pairs[k].p_adjusted <= 1);
+        ASSERT(k == 0 || pairs[k].p_adjusted >= pairs[k - 1].p_adjusted);
+    }
     npksd_tester_destroy(tester);
     PASS();
 }
@@ -926,8 +1016,8 @@ TEST strange_data(size_t v)
             options.fit_rows = shapes[i][2];
             if (options.resample_distinct && options.resample > m)
                 options.resample = m;
-            if (n == 1 && options.statistic == NPKSD_STATISTIC_U)
-                continue;
+            if (npksd_options_problem(&options, n, m))
+                continue; /* U of one row, pairs of one column, and nothing else */
             strange_sample(rows, n, m, &rng, &kind);
             for (int off = 0; off < 2; off++) { /* and rows that the generator cannot make */
                 rows[0] += off ? LARGE / 4 : 0;
@@ -951,7 +1041,8 @@ TEST called_too_early(void)
     npksd_tester *tester = NULL;
     npksd_result result;
     npksd_real scores[SMALL_M];
-    npksd_status status = NPKSD_MORE, scored = NPKSD_ERROR_STATE;
+    npksd_status status = NPKSD_MORE;
+    size_t scored = 0, busy = 0;
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
     memset(scores, UNTOUCHED, sizeof scores);
@@ -961,13 +1052,19 @@ TEST called_too_early(void)
         memset(&result, UNTOUCHED, sizeof result);
         ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check(tester, data, &result, NULL));
         ASSERT(untouched(&result, sizeof result));
+        ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_begin(tester, data));
+        ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+        ASSERT(untouched(&result, sizeof result));
         npksd_status now = npksd_tester_scores(tester, data, 1, scores);
-        ASSERTm("once there, scores stay", now == NPKSD_OK || now == scored);
-        scored = now;
+        ASSERT(now == NPKSD_OK || now == NPKSD_ERROR_STATE);
+        scored += now == NPKSD_OK;
+        busy += scored > 0 && now != NPKSD_OK;
         status = npksd_tester_step(tester, 1);
     }
     ASSERT_STATUS(NPKSD_OK, status);
-    ASSERTm("scores are there after the fit, before the replicates", scored == NPKSD_OK);
+    ASSERTm("scores are there after the fit, between data sets", scored > SMALL_REPLICATES);
+    ASSERTm("and not while one is half done", busy > SMALL_REPLICATES);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, 1, scores));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
     npksd_tester_destroy(tester);
     PASS();
@@ -1011,6 +1108,12 @@ TEST status_texts(void)
             ASSERT(strcmp(text, npksd_status_string((npksd_status)other)) != 0);
     }
     ASSERT(npksd_status_string((npksd_status)1234) != NULL);
+    static const char *const components[] = { "STEIN", "MIRROR", "MOMENT", "MMD", "MARGIN", "PAIR" };
+    for (unsigned k = 0; k < 6; k++)
+        ASSERT_STR_EQ(components[k], npksd_component_string(1u << k));
+    ASSERT(npksd_component_string(0) != NULL);
+    ASSERT(npksd_component_string(NPKSD_COMPONENT_ALL) != NULL);
+    ASSERT_STR_EQ(npksd_component_string(0), npksd_component_string(64));
     ASSERT_EQ_FMT(NPKSD_VERSION, npksd_version(), "%d");
     PASS();
 }
@@ -1034,9 +1137,10 @@ SUITE(suite_errors)
     run_table(0, bad_cases, sizeof bad_cases / sizeof bad_cases[0]);
     run_table(1, good_cases, sizeof good_cases / sizeof good_cases[0]);
     RUN_TEST(every_variant_is_good);
-    RUN_TEST(pilot_is_not_needed_for_one_component);
+    RUN_TEST(pilot_is_not_needed_for_one_number);
     RUN_TEST(null_pointers_to_create);
     RUN_TEST(null_pointers_to_test);
+    RUN_TEST(null_pointers_to_test_diagnose);
     RUN_TEST(null_pointers_to_tester);
     RUN_TEST(bad_statistic_arguments);
     RUN_TEST(bad_median_arguments);
@@ -1047,7 +1151,7 @@ SUITE(suite_errors)
         greatest_set_test_suffix(variant_name(v));
         RUN_TEST1(the_last_size_that_fits, v);
     }
-    RUN_TEST(too_many_permutations);
+    RUN_TEST(too_many_replicates);
     RUN_TEST(generator_faults);
     RUN_TEST(score_faults);
     RUN_TEST(score_faults_leave_scores_untouched);

@@ -268,19 +268,24 @@ TEST other_shapes(size_t v)
         size_t n = shapes[i][0], m = shapes[i][1], bytes = 0;
         if (options.resample_distinct && options.resample > m)
             options.resample = m;
-        if (n == 1 && options.statistic == NPKSD_STATISTIC_U)
-            continue;
+        if (npksd_options_problem(&options, n, m))
+            continue; /* U of one row, pairs of one column, and nothing else */
         ASSERT_STATUS(NPKSD_OK, npksd_tester_size(n, m, &options, &bytes));
         npksd_diagnosis diagnosis;
+        memset(&diagnosis, 0, sizeof diagnosis);
         npksd_real *rows = (npksd_real *)malloc(n * m * sizeof *rows);
         npksd_real *scores = (npksd_real *)malloc(n * m * sizeof *scores);
-        npksd_real *outputs[3];
-        for (size_t k = 0; k < 3; k++)
+        npksd_real *outputs[5];
+        for (size_t k = 0; k < 5; k++)
             outputs[k] = (npksd_real *)malloc(m * sizeof *outputs[k]);
         diagnosis.coordinate_statistic = options.diagnose ? outputs[0] : NULL;
         diagnosis.coordinate_p = options.diagnose ? outputs[1] : NULL;
         diagnosis.coordinate_p_adjusted = options.diagnose ? outputs[2] : NULL;
+        diagnosis.coordinate_shift = options.diagnose ? outputs[3] : NULL;
+        diagnosis.coordinate_distance = options.diagnose ? outputs[4] : NULL;
         diagnosis.row_influence = (npksd_real *)malloc(n * sizeof *diagnosis.row_influence);
+        diagnosis.pair_capacity = options.diagnose ? 1 + i : 0; /* fewer than pairs, or more */
+        diagnosis.pairs = (npksd_pair *)malloc((1 + i) * sizeof *diagnosis.pairs);
         void *workspace = malloc(bytes);
         npksd_tester *tester = NULL;
         npksd_result result;
@@ -295,7 +300,8 @@ TEST other_shapes(size_t v)
             status = npksd_tester_scores(tester, rows, n, scores);
         free(workspace);
         free(diagnosis.row_influence);
-        for (size_t k = 0; k < 3; k++)
+        free(diagnosis.pairs);
+        for (size_t k = 0; k < 5; k++)
             free(outputs[k]);
         free(scores);
         free(rows);
@@ -312,7 +318,7 @@ TEST bootstrap_without_generator(void)
     npksd_result result, again;
     size_t bytes = 0;
     options.score_fn = chain_score;
-    set_options(&options, "score_callback wild stein moment unscaled bandwidth=1");
+    set_options(&options, "score_callback wild stein unscaled bandwidth=1");
     for (size_t fit_rows = 2; fit_rows < 200; fit_rows *= 9) { /* even if fewer than n */
         options.fit_rows = fit_rows;
         ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));

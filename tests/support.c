@@ -191,11 +191,16 @@ static const struct {
     { "diagnose_imq", "diagnose imq resample=2" },
     { "diagnose_redraw", "diagnose resample=2 redraw" },
     { "diagnose_features", "diagnose features=9 resample=2" },
-    { "wild", "score_callback wild stein moment" },
+    { "wild", "score_callback wild stein" },
+    { "wild_pilotless", "score_callback wild stein v scales=1 pilot=0" },
     { "unscaled", "unscaled bandwidth=2" },
-    { "odd_scales", "scales=0.3,1,2.5 u" },
+    { "odd_scales", "scales=0.3,1,2.5 uv" },
     { "mirror_alone", "mirror" },
+    { "moment_alone", "moment" },
     { "mmd_alone", "mmd" },
+    { "margin_alone", "margin" },
+    { "pair_and_mmd", "pair mmd" },
+    { "imq_moment", "imq moment diagnose" },
     { "early_stop", "stop_after=3" },
 };
 
