@@ -48,65 +48,59 @@
  * WHAT IT TESTS
  *     n recorded rows of m numbers, and a function that draws such rows. Null hypothesis: the
  *     recorded rows come from that function. p_value is exact for every n, m and every quality of
- *     the fit: P(p <= a) <= a for each a if the null hypothesis holds. A small p says "these rows
- *     are not from this generator". A large p does not say "the generator is right", only that n
- *     rows did not show a fault. Use rows that the generator was not fitted to, and let one data
- *     set be one call: rows inside a data set may depend on each other (a trajectory, a session),
- *     data sets must not. (One exception to "exact": the wild bootstrap, see calibration.)
+ *     the fit: P(p <= a) <= a for each a if the null hypothesis holds (the wild bootstrap excepted,
+ *     see calibration). A small p says "these rows are not from this generator". A large p does not
+ *     say "the generator is right", only that n rows did not show a fault. Use rows that the
+ *     generator was not fitted to. One call draws one data set: rows inside it may depend on each
+ *     other (a trajectory, a session), data sets must not.
  *
  * HOW
- *     (1) Draw rows and learn, in closed form, the conditional scores s_i(x | t) of each coordinate
- *     given a summary t of the others; note what the generator's columns and pairs look like.
- *     (2) Turn a data set of n rows into numbers that are small for rows from the generator, make
- *     them comparable on a pilot batch, and take the largest. (3) Draw b = replicates data sets:
- *     p is the rank of the observed number among theirs. The numbers come from six components:
+ *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
+ *     t of the others; note what columns and pairs look like. (2) Turn a data set of n rows into
+ *     numbers that are small for rows from the generator, make them comparable on a pilot batch, and
+ *     take the largest. (3) Draw b = replicates data sets: p is the rank of the observed number
+ *     among theirs. The numbers come from six components:
  *         STEIN   Stein U-statistics at two bandwidths: shape and location, structure in clusters
  *         MIRROR  the same with the scores reversed, two-sided: spread and tails
  *         MOMENT  Stein statistic with the kernel 1 + x.y: means, variances, covariances
  *         MMD     characteristic functions against the generator's: modes, holes, bounded columns
  *         MARGIN  single columns: Anderson-Darling distance, means, spread
  *         PAIR    correlations of normal scores
- *     For the paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V,
- *     one scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR. bench/RESULTS.md measures which
- *     component sees what.
+ *     The paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one
+ *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR.
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
  *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in
  *        memory of your own; saved as a blob and loaded on a device
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
- *     npksd_self_check asks whether a generator is fit for testing, npksd_power what a recording
- *     of n rows could show.
+ *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
  * MEMORY
- *     A tester is one block of npksd_tester_size bytes: with default options some 0.3 MB for
- *     n = 100, m = 3 and 1.3 MB for n = 100, m = 40. It grows with n m, min(fit_rows, 1000) m,
- *     replicates, and m p^2 of p score features, never with n^2. A loaded blob needs a quarter or
- *     less. init uses a block of yours at any address; create asks options.allocator once; nothing
- *     is allocated later. alloc_fn must return memory aligned as malloc's is, or at least for
- *     npksd_real. No call needs more than about 8 KiB of stack.
+ *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows with
+ *     n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A loaded
+ *     blob needs a quarter or less. init uses a block of yours at any address; create asks
+ *     options.allocator once, whose memory must be aligned for npksd_real; nothing is allocated
+ *     later. No call needs more than about 8 KiB of stack.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
- *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows that
- *     you draw with npksd_rng_seeded(&state, seed, r) are therefore the rows of replicate r of a
- *     test with that seed: for data of your own take another seed. Seed 0 is an ordinary seed. A
- *     caller's rng with seek_fn keeps all of this; without it numbers are used in order.
+ *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. So rows
+ *     that you draw with npksd_rng_seeded(&state, 0, 0) are replicate 0 of a test with seed 0: for
+ *     data of your own take another seed. A caller's rng with seek_fn keeps all of this; without it
+ *     numbers are used in order.
  *
  * FRAME BUDGET
  *     npksd_tester_step(t, k) does k items: a generator call, or a piece of work of less than 1 ms
  *     at n = 1000, m = 100. The caller owns the clock and calls again while there is time. Any
- *     pattern of steps gives the same bits. npksd_tester_check_begin and _end step a check, too.
+ *     pattern of steps gives the same bits.
  *
- * THREADS
- *     (a) No mutable globals. (b) Distinct testers in distinct threads. (c) One tester in one thread
- *     at a time, except npksd_tester_replicates, which takes it const, one worker a thread.
- *
- * EXCEPTIONS
- *     A C++ callback may throw through npksd_tester_step, _prepare, _check and _replicates if the
- *     implementation is compiled as C++ (or with -fexceptions). After step or prepare destroy the
- *     tester; after check or replicates it can be used again. The one-call functions would leak
- *     their memory: catch inside the callback and return non-zero instead.
+ * THREADS, EXCEPTIONS
+ *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
+ *     except npksd_tester_replicates, which takes it const, one worker a thread.
+ *     A C++ callback may throw through create, step, check and replicates if the implementation is
+ *     compiled as C++ or with -fexceptions. After step destroy the tester; after check or replicates
+ *     it can be used again. Other calls would leak memory: catch in the callback, return non-zero.
  *
  * DETERMINISM
  *     The same binary gives the same bits. Other compilers and flags do too as long as they neither
@@ -114,44 +108,40 @@
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float 1e4),
- *     so 1e300 is an ordinary unit. A coordinate that never changes in the fit sample is watched on
- *     a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to 1e-7
- *     under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
- *     features = F. At most 2^28 rows, m at most 4e6, 256 features a coordinate (GAUSS: any),
- *     16 scales. Discrete rows are exact, and fine. Few replicates: 1/(b+1) is the least p.
+ *     so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched on a
+ *     scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to 1e-7 under
+ *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
+ *     At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16 scales.
  *
- * CONFIG MACROS (before the include that has NPKSD_IMPLEMENTATION; FLOAT, STATIC, NAMESPACE and API
- * before all)
+ * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
  *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
  *     NPKSD_API                what stands before a prototype: dllexport, a visibility attribute
  *     NPKSD_STATIC             all functions static: private to the including file
  *     NPKSD_NAMESPACE          a prefix for every symbol
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
+ *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings or includes
  *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm (with
  *                              NPKSD_BLAS_INT, default int)
  *
  * ERRORS
- *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative; npksd_status_string names them. On any error
- *     outputs are untouched and memory is given back. The verdict is never a status: it is in
- *     npksd_result. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which), NULL
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and memory
+ *     is given back. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which), NULL
  *     pointers, a missing sample_fn, indices out of range, and a diagnosis that was not prepared.
+ *     The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
- *     0.2.0   The default statistic is another one: components MARGIN and PAIR are new, STEIN and
- *             MIRROR have bandwidths of their own, MMD works by frequencies against all fit rows,
- *             numbers are combined half-way to normal scores; statistic defaults to U. All p-values
- *             of version 0.1 change. Equal rows in another order have equal p (tolerance of ties).
- *             Fixed samples: the pool of all rows is fitted, replicates are n rows of it; minimum
- *             n/2 synthetic rows; features, stop_after, resample_redraw work there too.
- *             The fit draws whole data sets; its bandwidth is a median over 8 pairs a row. The wild
- *             bootstrap allows STEIN only and sets NPKSD_FLAG_ASYMPTOTIC. Workers with a scratch of
- *             their own need an rng of their own where the tester's is the caller's. New rule for
- *             generators that ignore their rng. step counts items of other sizes. npksd_diagnosis
- *             has new fields: zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused.
- *             New: npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
- *             npksd_tester_load_into, npksd_component_string.
+ *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and MIRROR,
+ *             MMD by frequencies, numbers combined half-way to normal scores, statistic U; the fit
+ *             draws whole data sets, its bandwidth is a median over 8 pairs a row. All p-values
+ *             change. Equal rows in another order have equal p. Fixed samples: the pool of all rows
+ *             is fitted, a replicate is n rows of it; n/2 synthetic rows are enough. Wild bootstrap:
+ *             STEIN only, flagged as asymptotic. A worker with scratch needs an rng of its own if the
+ *             tester's is the caller's. New rule for generators that ignore their rng. step counts
+ *             other items. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
+ *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
+ *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -678,6 +668,17 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_INLINE static inline
 #endif
+/* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts, where
+   compiler and C library allow it. Without fused multiply-add both give the same bits. Sanitizers
+   must not meet the choice, which is made before they are ready. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)          \
+    && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__)             \
+    && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       \
+    && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
+#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
+#else
+#define NPKSDI_HOT static
+#endif
 #ifdef NPKSD_STATIC
 #define NPKSDI_DEF NPKSD_API
 #else
@@ -1165,14 +1166,14 @@ NPKSDI_INLINE void npksdi_product_best(npksd_real *out, size_t across, size_t ro
 }
 
 /* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
-static void npksdi_product(npksd_real *out, size_t across, size_t rows, const npksd_real *A,
-                           size_t row, size_t column, const npksd_real *B, size_t stride,
-                           size_t terms, int accumulate)
+NPKSDI_HOT void npksdi_product(npksd_real *out, size_t across, size_t rows, const npksd_real *A,
+                               size_t row, size_t column, const npksd_real *B, size_t stride,
+                               size_t terms, int accumulate)
 {
     npksdi_product_best(out, across, rows, A, row, column, B, stride, terms, accumulate);
 }
-static void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A,
-                                 const npksd_real *B, size_t terms)
+NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A,
+                                     const npksd_real *B, size_t terms)
 {
     npksdi_product_best(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
@@ -1211,22 +1212,22 @@ NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, 
     return A[a * npksdi_padded(p) + b];
 }
 
-/* A panel of features, p x NPKSDI_T, becomes NPKSDI_T x padded; 0 for rows that are not there. */
+/* A panel of features, p x NPKSDI_T, becomes count x padded. */
 static void npksdi_turn(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
 {
     size_t padded = npksdi_padded(p);
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    for (size_t l = 0; l < count; l++)
         for (size_t k = 0; k < padded; k++)
-            turned[l * padded + k] = k < p && l < count ? phi[k * NPKSDI_T + l] : 0;
+            turned[l * padded + k] = k < p ? phi[k * NPKSDI_T + l] : 0;
 }
 
-/* A += phi phi' summed over the rows of a turned panel. */
-static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned)
+/* A += phi phi' summed over the first `count` rows of a turned panel. */
+static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned, size_t count)
 {
     size_t padded = npksdi_padded(p);
     for (size_t first = 0; first < p; first += NPKSDI_T)
         npksdi_product(A + first * padded + first, padded, p - first, turned + first, 1, padded,
-                       turned + first, padded, NPKSDI_T, 1);
+                       turned + first, padded, count, 1);
 }
 
 /* Row i of a matrix, lower triangle, becomes row i of its Cholesky factor L after shift is added to
@@ -1699,43 +1700,43 @@ enum {
 #define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
 
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
-#define NPKSDI_MODEL_ARRAYS(X)                                                                       \
-    /* scale: z = (x - centre) / scale, as a ruler; box: range of the kept rows, caller's units */   \
-    X(npksd_real, centre_, m, 1, SAVED)                                                              \
-    X(npksd_real, scale_, m, 1, SAVED)                                                               \
-    X(npksd_real, ruler_, m, 3, LOCAL)                                                               \
-    X(npksd_real, box_low_, m, 1, SAVED)                                                             \
-    X(npksd_real, box_high_, m, 1, SAVED)                                                            \
-    /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */        \
-    X(uint32_t, family_of_, m, 1, SAVED)                                                             \
-    X(npksd_real, x_low_, m, 1, SAVED)                                                               \
-    X(npksd_real, x_high_, m, 1, SAVED)                                                              \
-    X(npksd_real, knot_low_, m, 1, SAVED)                                                            \
-    X(npksd_real, knot_inverse_, m, 1, SAVED)                                                        \
-    X(npksd_real, summary_centre_, m, d, SAVED)                                                      \
-    X(npksd_real, summary_inverse_, m, d, SAVED)                                                     \
-    X(npksd_real, t_low_, m, d, SAVED)                                                               \
-    X(npksd_real, t_high_, m, d, SAVED)                                                              \
-    X(npksd_real, theta_, m, owner->theta_stride_, SAVED)                                            \
-    X(npksd_real, centres_, centre, owner->centre_count_, SAVED)                                     \
-    /* operator: w_i of the shared index set; linear time: panels of frequencies */                  \
-    X(npksd_real, weights_, m, 1, SAVED)                                                             \
-    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                        \
-    /* margins: normal score of a code; edges, scaled; share of rows up to a code; mean of z; mean \
-       of squared normal scores; columns that are paired, and their correlations */ \
-    X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                          \
-    X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                              \
-    X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                             \
-    X(npksd_real, means_, margins, 1, SAVED)                                                         \
-    X(npksd_real, squares_, margins, 1, SAVED)                                                       \
-    X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                             \
-    X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                                 \
-    /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                  \
-    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, SAVED)                                 \
-    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, SAVED)                            \
-    /* what makes the numbers comparable, and behind them those of the columns */                    \
-    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, SAVED)                                        \
-    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, SAVED)                                          \
+#define NPKSDI_MODEL_ARRAYS(X)                                                                     \
+    /* scale: z = (x - centre) / scale, as a ruler; box: range of kept rows, caller's units */     \
+    X(npksd_real, centre_, m, 1, SAVED)                                                            \
+    X(npksd_real, scale_, m, 1, SAVED)                                                             \
+    X(npksd_real, ruler_, m, 3, LOCAL)                                                             \
+    X(npksd_real, box_low_, m, 1, SAVED)                                                           \
+    X(npksd_real, box_high_, m, 1, SAVED)                                                          \
+    /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */      \
+    X(uint32_t, family_of_, m, 1, SAVED)                                                           \
+    X(npksd_real, x_low_, m, 1, SAVED)                                                             \
+    X(npksd_real, x_high_, m, 1, SAVED)                                                            \
+    X(npksd_real, knot_low_, m, 1, SAVED)                                                          \
+    X(npksd_real, knot_inverse_, m, 1, SAVED)                                                      \
+    X(npksd_real, summary_centre_, m, d, SAVED)                                                    \
+    X(npksd_real, summary_inverse_, m, d, SAVED)                                                   \
+    X(npksd_real, t_low_, m, d, SAVED)                                                             \
+    X(npksd_real, t_high_, m, d, SAVED)                                                            \
+    X(npksd_real, theta_, m, owner->theta_stride_, SAVED)                                          \
+    X(npksd_real, centres_, centre, owner->centre_count_, SAVED)                                   \
+    /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
+    X(npksd_real, weights_, m, 1, SAVED)                                                           \
+    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                      \
+    /* margins: normal score of a code; edges, scaled; share of rows up to a code; mean of z, \
+       of squared normal scores; paired columns and their correlations */    \
+    X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
+    X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                            \
+    X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                           \
+    X(npksd_real, means_, margins, 1, SAVED)                                                       \
+    X(npksd_real, squares_, margins, 1, SAVED)                                                     \
+    X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                           \
+    X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                               \
+    /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
+    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, SAVED)                               \
+    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, SAVED)                          \
+    /* what makes the numbers comparable, and behind them those of the columns */                  \
+    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, SAVED)                                      \
+    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, SAVED)                                        \
     X(npksd_real, gauge_skew_, owner->gauge_count_, 1, SAVED)
 
 typedef struct npksdi_model {
@@ -1817,8 +1818,7 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
     X(npksd_real, sums_, sums, 1, LOCAL)                                                             \
     X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                              \
     X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                       \
-    X(npksd_real, rho_, diagnosed, 2, LOCAL)                                                         \
-    X(npksd_real, coordinate_, o->diagnose ? 3 * m : 0, T, LOCAL)                                    \
+    X(npksd_real, coordinate_, o->diagnose ? m : 0, T, LOCAL)                                        \
     X(npksd_real, row_sums_, padded, 1, LOCAL)                                                       \
     /* sums over rows: codes (panels of m x T), and how often each occurs in a column; z; normal   \
        scores: mean, 1/deviation or 0, products; waves */ \
@@ -2009,6 +2009,8 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
+    for (size_t c = o->scale_count = 0; c < model->kernels_.count_ && options->scale_count > 0; c++)
+        o->scale_count += model->kernels_.wanted_[c] != 0; /* different ones, and used */
     npksdi_plan_numbers(model);
     model->gauge_count_ = model->number_count_ + (o->diagnose ? NPKSDI_COLUMN_NUMBERS * m : 0);
 }
@@ -2062,8 +2064,8 @@ static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_
 
 /* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row of
    ones, so that (1, z) is a feature vector as it stands. */
-static void npksdi_scale_panel(const npksdi_model *model, const npksd_real *rows, size_t count,
-                               npksd_real *z)
+NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, const npksd_real *rows, size_t count,
+                                   npksd_real *z)
 {
     size_t m = model->m_;
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -2254,10 +2256,10 @@ static npksd_real *npksdi_t_basis(const npksdi_model *model, size_t i, const npk
 /* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the
    position, (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as
    straight lines. value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
-static void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t cells,
-                                const npksd_real *x, size_t *cell,
-                                npksd_real *NPKSDI_RESTRICT value,
-                                npksd_real *NPKSDI_RESTRICT slope)
+NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t cells,
+                                    const npksd_real *x, size_t *cell,
+                                    npksd_real *NPKSDI_RESTRICT value,
+                                    npksd_real *NPKSDI_RESTRICT slope)
 {
     npksd_real most = (npksd_real)cells, rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
@@ -2516,9 +2518,9 @@ static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
    the sums over coordinates). Three products of a matrix with itself give them all: S.S', X.X' and
    P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal weights only;
    otherwise the rows serve, times 1/m. */
-static void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
-                                 const npksd_real *NPKSDI_RESTRICT x,
-                                 const npksd_real *NPKSDI_RESTRICT s)
+NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
+                                     const npksd_real *NPKSDI_RESTRICT x,
+                                     const npksd_real *NPKSDI_RESTRICT s)
 {
     size_t m = model->m_, first = panel * NPKSDI_T;
     npksd_real *NPKSDI_RESTRICT S = w->s_ + first * w->columns_;
@@ -2604,8 +2606,8 @@ typedef struct npksdi_kernel {
     const npksd_real *k0_, *k1_, *k2_;
 } npksdi_kernel;
 
-static npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c, const npksd_real *mask,
-                                        npksdi_tile *t)
+NPKSDI_HOT npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c,
+                                            const npksd_real *mask, npksdi_tile *t)
 {
     const npksdi_kernels *kernels = &model->kernels_;
     npksdi_kernel kernel = { t->k0_, t->k1_, t->k2_ };
@@ -2657,8 +2659,8 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
 }
 
 /* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel q. */
-static void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
-                             size_t group, size_t q, npksdi_tile *t)
+NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
+                                 size_t group, size_t q, npksdi_tile *t)
 {
     size_t m = model->m_, k = w->columns_, in = group * NPKSDI_G;
     size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T, row = pa + in;
@@ -2731,48 +2733,31 @@ static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_kernel kernel, size_t 
         w->row_sums_[row + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
 }
 
-/* For v_i without m Gram products: each coordinate's s'Ks, x'Ks and x'Kx over this tile, and K.1. */
-static void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w,
-                                   npksdi_kernel kernel, size_t p, size_t group, size_t q)
+/* For v_i: each coordinate's share of u, k0 s s' + k1 (d (s - s') + 1) - k2 d^2, over this tile. */
+NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w,
+                                       npksdi_kernel kernel, size_t p, size_t group, size_t q)
 {
-    const npksd_real *k0 = kernel.k0_, *k1 = kernel.k1_, *k2 = kernel.k2_;
-    int imq = model->options_.kernel == NPKSD_KERNEL_IMQ;
-    size_t m = model->m_, row = p * NPKSDI_T + group * NPKSDI_G;
-    npksd_real *rho1 = w->rho_, *rho2 = rho1 + model->panels_ * NPKSDI_T;
-    for (size_t a = 0; a < NPKSDI_G; a++) {
-        rho1[row + a] += npksdi_lane_sum(k1 + a * NPKSDI_T);
-        rho2[row + a] += npksdi_lane_sum(k2 + a * NPKSDI_T);
-    }
-    npksdi_add_lanes(rho1 + q * NPKSDI_T, k1);
-    npksdi_add_lanes(rho2 + q * NPKSDI_T, k2);
+    size_t m = model->m_;
     for (size_t i = 0; i < m; i++) {
-        if (!(w->weights_[i] > 0))
-            continue;
         size_t ours = (p * m + i) * NPKSDI_T + group * NPKSDI_G, theirs = (q * m + i) * NPKSDI_T;
-        const npksd_real *xa = w->x_ + ours, *sa = w->raw_s_ + ours;
-        const npksd_real *xq = w->x_ + theirs, *sq = w->raw_s_ + theirs;
-        npksd_real *NPKSDI_RESTRICT sum = w->coordinate_ + 3 * i * NPKSDI_T;
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real ks = 0, k1s = 0, k1x = 0, k2x = 0;
-            for (size_t a = 0; a < NPKSDI_G; a++) {
-                size_t at = a * NPKSDI_T + l;
-                ks += k0[at] * sa[a];
-                k1x += k1[at] * xa[a];
-                if (imq) {
-                    k1s += k1[at] * sa[a];
-                    k2x += k2[at] * xa[a];
-                }
+        const npksd_real *NPKSDI_RESTRICT x = w->x_ + theirs;
+        const npksd_real *NPKSDI_RESTRICT s = w->raw_s_ + theirs;
+        npksd_real *NPKSDI_RESTRICT sum = w->coordinate_ + i * NPKSDI_T;
+        for (size_t a = 0; a < NPKSDI_G && w->weights_[i] > 0; a++) {
+            npksd_real xa = w->x_[ours + a], sa = w->raw_s_[ours + a];
+            const npksd_real *k0 = kernel.k0_ + a * NPKSDI_T, *k1 = kernel.k1_ + a * NPKSDI_T;
+            const npksd_real *k2 = kernel.k2_ + a * NPKSDI_T;
+            for (size_t l = 0; l < NPKSDI_T; l++) {
+                npksd_real d = xa - x[l];
+                sum[l] += k0[l] * sa * s[l] + k1[l] * (d * (sa - s[l]) + 1) - k2[l] * d * d;
             }
-            sum[l] += sq[l] * ks;
-            sum[NPKSDI_T + l] += xq[l] * (imq ? k1s : ks) + sq[l] * k1x;
-            sum[2 * NPKSDI_T + l] += xq[l] * (imq ? k2x : k1x);
         }
     }
 }
 
 /* All sums over one tile of pairs. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
-static void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t group,
-                             size_t q)
+NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, size_t p,
+                                 size_t group, size_t q)
 {
     const npksdi_kernels *kernels = &model->kernels_;
     npksdi_tile *t = w->tile_;
@@ -2873,27 +2858,18 @@ static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const n
     return e;
 }
 
-/* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth:
-   w^2/n^2 [ s'K0 s + 2 sum x s rho1 - 2 x'K1 s + sum K1 - (2 sum x^2 rho2 - 2 x'K2 x) ]. */
+/* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth. */
 static void npksdi_pair_shares(const npksdi_model *model, const npksdi_scratch *w, npksd_real *v)
 {
-    size_t m = model->m_;
-    const npksd_real *rho1 = w->rho_, *rho2 = rho1 + model->panels_ * NPKSDI_T;
-    npksd_real n = (npksd_real)model->n_, all = npksdi_total(model, rho1) + n;
-    for (size_t i = 0; i < m; i++) {
-        const npksd_real *sum = w->coordinate_ + 3 * i * NPKSDI_T;
-        npksd_real own = 0, along = 0, square = 0, weight = w->weights_[i];
-        for (size_t a = 0; a < model->n_ && weight > 0; a++) {
-            size_t at = ((a / NPKSDI_T) * m + i) * NPKSDI_T + a % NPKSDI_T;
-            npksd_real x = w->x_[at], s = w->raw_s_[at];
-            own += s * s;
-            along += x * s * rho1[a];
-            square += x * x * rho2[a];
+    npksd_real n = (npksd_real)model->n_;
+    for (size_t i = 0; i < model->m_; i++) {
+        npksd_real own = 0, weight = w->weights_[i];
+        for (size_t p = 0; p < model->panels_; p++) {
+            const npksd_real *s = w->raw_s_ + (p * model->m_ + i) * NPKSDI_T;
+            own += npksdi_dot(s, s, NPKSDI_T);
         }
-        npksd_real ss = 2 * npksdi_lane_sum(sum) + own;
-        npksd_real xs = 2 * along - 2 * npksdi_lane_sum(sum + NPKSDI_T);
-        npksd_real xx = 2 * square - 4 * npksdi_lane_sum(sum + 2 * NPKSDI_T);
-        v[i] = weight * weight / (n * n) * (ss + xs + all - xx);
+        own += 2 * npksdi_lane_sum(w->coordinate_ + i * NPKSDI_T) + n;
+        v[i] = weight * weight / (n * n) * own;
     }
 }
 
@@ -2923,8 +2899,8 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
 
 /* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies: for each
    kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
-static void npksdi_turns(const npksdi_model *model, const npksd_real *x, size_t panel,
-                         npksd_real *turns)
+NPKSDI_HOT void npksdi_turns(const npksdi_model *model, const npksd_real *x, size_t panel,
+                             npksd_real *turns)
 {
     const npksdi_kernels *kernels = &model->kernels_;
     size_t square = NPKSDI_T * NPKSDI_T;
@@ -3120,8 +3096,8 @@ static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scrat
    The ring is drawn from N(0, 8 I), in units of the bandwidth; a frequency is then from N(0, 16 I),
    bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over the
    rows of a panel: shift, band, then cosine and sine of the sum, of the difference, NPKSDI_T lanes. */
-static void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x,
-                              size_t count)
+NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x,
+                                  size_t count)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
     npksd_real angle[ROWS * T], cosine[ROWS * T], sine[ROWS * T], c[2 * T], s[2 * T];
@@ -3236,30 +3212,32 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
         for (size_t l = 0; l < NPKSDI_T; l++) /* rows that are not there are 0 */
             sum[l] += z[i * NPKSDI_T + l];
     }
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    for (size_t l = 0; l < count; l++)
         for (size_t k = 0; k < padded; k++)
-            w->turned_[l * padded + k] = k < pairs && l < count
-                ? model->normal_scores_[codes[model->paired_[k] * NPKSDI_T + l]]
-                : 0;
-    npksdi_add_moments(w->pair_sums_, pairs, w->turned_);
+            w->turned_[l * padded + k] =
+                k < pairs ? model->normal_scores_[codes[model->paired_[k] * NPKSDI_T + l]] : 0;
+    npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
 /* How often each code occurs in a column; mean of its normal scores and their squares. */
 static void npksdi_histogram(const npksdi_model *model, const npksdi_scratch *w, size_t i,
-                             size_t rows, npksd_real *mean, npksd_real *square)
+                             npksd_real *mean, npksd_real *square)
 {
-    uint32_t *histogram = w->histogram_;
-    NPKSD_MEMSET(histogram, 0, NPKSDI_CODES * sizeof *histogram);
-    for (size_t a = 0; a < rows; a++)
-        histogram[w->codes_[(a / NPKSDI_T * model->m_ + i) * NPKSDI_T + a % NPKSDI_T]]++;
+    npksd_real n = (npksd_real)model->n_;
+    NPKSD_MEMSET(w->histogram_, 0, NPKSDI_CODES * sizeof *w->histogram_);
     *mean = *square = 0;
-    for (size_t c = 0; c < NPKSDI_CODES; c++) {
-        npksd_real q = model->normal_scores_[c], part = (npksd_real)histogram[c] * q;
-        *mean += part;
-        *square += part * q;
+    for (size_t p = 0; p < model->panels_; p++) {
+        const uint32_t *codes = w->codes_ + (p * model->m_ + i) * NPKSDI_T;
+        npksd_real sum = 0, squares = 0; /* of a panel, for float */
+        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++) {
+            npksd_real q = model->normal_scores_[codes[l]];
+            w->histogram_[codes[l]]++;
+            sum += q;
+            squares += q * q;
+        }
+        *mean += sum / n;
+        *square += squares / n;
     }
-    *mean /= (npksd_real)rows;
-    *square /= (npksd_real)rows;
 }
 
 /* 1/deviation of normal scores, 0 where they do not vary. */
@@ -3273,30 +3251,39 @@ static npksd_real npksdi_score_inverse(npksd_real mean, npksd_real square)
        Anderson-Darling  (n/128) sum_k (F_n - F)^2 / (F (1 - F)),  F_n(e) = (below + equal/2) / n,
                          F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows;
        largest           of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|.
-   Equal edges stand together: a run from k to before end has the code k + end, and its length weighs. */
-static npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                         size_t i, npksd_real *largest)
+   Equal edges stand together: a run from k to before end has the code k + end. */
+NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
+                                             size_t i, npksd_real *largest)
 {
     const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
     const npksd_real *shares = model->shares_ + i * NPKSDI_CODES;
-    npksd_real n = (npksd_real)model->n_, R = model->reference_rows_, sum = 0;
+    npksd_real n = (npksd_real)model->n_, R = model->reference_rows_, most = 0;
+    npksd_real F[NPKSDI_EDGES], apart[NPKSDI_EDGES], lanes[NPKSDI_T];
     size_t below = 0, next = 0;
-    *largest = 0;
-    for (size_t k = 0, end; k < NPKSDI_EDGES; k = end) {
+    for (size_t k = 0, end; k < NPKSDI_EDGES;) {
         for (end = k + 1; end < NPKSDI_EDGES && !(edges[end] > edges[k]);)
             end++;
-        for (; next < k + end; next++)
+        size_t code = k + end;
+        for (; next < code; next++)
             below += w->histogram_[next];
-        npksd_real under = (npksd_real)below / n;
-        npksd_real upto = (npksd_real)(below + w->histogram_[k + end]) / n;
-        npksd_real under_here = shares[k + end - 1], upto_here = shares[k + end];
-        npksd_real F = (R * (under_here + upto_here) + 1) / (2 * (R + 1));
-        npksd_real apart = NPKSDI_C(0.5) * (under + upto) - F;
-        sum += (npksd_real)(end - k) * apart * apart / npksdi_max(F * (1 - F), NPKSDI_EPSILON);
-        *largest = npksdi_max(*largest, npksdi_abs(under - under_here));
-        *largest = npksdi_max(*largest, npksdi_abs(upto - upto_here));
+        npksd_real under = (npksd_real)below / n, under_here = shares[code - 1];
+        npksd_real upto = (npksd_real)(below + w->histogram_[code]) / n, upto_here = shares[code];
+        most = npksdi_max(most,
+                          npksdi_max(npksdi_abs(under - under_here), npksdi_abs(upto - upto_here)));
+        for (; k < end; k++) {
+            F[k] = (R * (under_here + upto_here) + 1) / (2 * (R + 1));
+            apart[k] = NPKSDI_C(0.5) * (under + upto) - F[k];
+        }
     }
-    return n / (npksd_real)NPKSDI_EDGES * sum;
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        lanes[l] = 0;
+    for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real spread = npksdi_max(F[k + l] * (1 - F[k + l]), NPKSDI_EPSILON);
+            lanes[l] += apart[k + l] * apart[k + l] / spread;
+        }
+    *largest = most;
+    return n / (npksd_real)NPKSDI_EDGES * npksdi_lane_sum(lanes);
 }
 
 /* MARGIN's numbers: largest distance, sum of squared mean differences, largest and summed change of
@@ -3309,7 +3296,7 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
         numbers[k] = 0;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
-        npksdi_histogram(model, w, i, model->n_, w->score_mean_ + i, &square);
+        npksdi_histogram(model, w, i, w->score_mean_ + i, &square);
         w->score_inverse_[i] = npksdi_score_inverse(w->score_mean_[i], square);
         margin[i] = npksdi_margin_distance(model, w, i, &largest);
         spread[i] = npksdi_abs(square - model->squares_[i]);
@@ -3378,10 +3365,8 @@ static void npksdi_clear_pair_sums(const npksdi_model *model, npksdi_scratch *w)
     }
     if (!w->with_signs_)
         NPKSD_MEMSET(w->row_sums_, 0, padded * real);
-    if (model->options_.diagnose) {
-        NPKSD_MEMSET(w->rho_, 0, 2 * padded * real);
-        NPKSD_MEMSET(w->coordinate_, 0, 3 * m * NPKSDI_T * real);
-    }
+    if (model->options_.diagnose)
+        NPKSD_MEMSET(w->coordinate_, 0, m * NPKSDI_T * real);
 }
 
 /* A data set is in the scratch: choose its coordinates and start. Redrawn index sets come from its
@@ -4178,8 +4163,9 @@ NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A,
             A[a * padded + b] += phi[a] * phi[b];
 }
 
-static void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
-                               size_t i, size_t count, npksd_real *A, npksd_real *c)
+NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
+                                   const npksdi_family *f, size_t i, size_t count, npksd_real *A,
+                                   npksd_real *c)
 {
     npksd_real *value = w->phi_, *slope = w->slope_;
     size_t terms = f->t_terms_, padded = npksdi_padded(f->features_), cell[NPKSDI_T];
@@ -4219,7 +4205,7 @@ static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_
         }
         npksdi_features(model, w, f, i);
         npksdi_turn(w->phi_, p, count, w->turned_);
-        npksdi_add_moments(A, p, w->turned_);
+        npksdi_add_moments(A, p, w->turned_, count);
         for (size_t a = 0; a < p; a++) {
             for (size_t l = count; l < NPKSDI_T; l++)
                 w->slope_[a * NPKSDI_T + l] = 0;
@@ -4322,7 +4308,7 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
         if (!f->shared_)
             continue;
         npksdi_turn(w->z_, f->features_, count, w->turned_);
-        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->turned_);
+        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->turned_, count);
     }
     npksdi_add_reference(t, count);
     t->fit_.rows_[split] += count;
@@ -4940,7 +4926,7 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
             shift = shift > 0 ? most : shift < 0 ? -most : 0;
         else
             shift = npksdi_clamp(shift - model->means_[i], most);
-        npksdi_histogram(model, w, i, model->n_, &mean, &square);
+        npksdi_histogram(model, w, i, &mean, &square);
         npksdi_margin_distance(model, w, i, &largest);
         npksdi_put(d->coordinate_shift, i, shift);
         npksdi_put(d->coordinate_distance, i, largest);
@@ -5086,29 +5072,24 @@ NPKSDI_DEF const char *npksd_component_string(unsigned component)
 NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
 
 #ifdef NPKSD_NO_MALLOC
-static void *npksdi_alloc(const npksd_allocator *allocator, size_t bytes)
-{
-    return allocator->alloc_fn != NULL ? allocator->alloc_fn(bytes, allocator->user_data) : NULL;
-}
-static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t bytes)
-{
-    if (allocator->free_fn != NULL)
-        allocator->free_fn(ptr, bytes, allocator->user_data);
-}
+#define NPKSDI_MALLOC(bytes) NULL
+#define NPKSDI_FREE(ptr)     ((void)(ptr))
 #else
+#define NPKSDI_MALLOC(bytes) malloc(bytes)
+#define NPKSDI_FREE(ptr)     free(ptr)
+#endif
 static void *npksdi_alloc(const npksd_allocator *allocator, size_t bytes)
 {
     return allocator->alloc_fn != NULL ? allocator->alloc_fn(bytes, allocator->user_data)
-                                       : malloc(bytes);
+                                       : NPKSDI_MALLOC(bytes);
 }
 static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t bytes)
 {
     if (allocator->free_fn != NULL)
         allocator->free_fn(ptr, bytes, allocator->user_data);
     else
-        free(ptr);
+        NPKSDI_FREE(ptr);
 }
-#endif
 
 /* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without. */
 static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
@@ -5384,8 +5365,7 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
     int comparable = t->model_.number_count_ > 1 || t->model_.number_[0].two_sided_;
     npksd_real tolerance = npksdi_tolerance(&t->null_, tau, comparable, 0);
-    npksdi_report(t, 1, 0,
-                  result); /* p and threshold come below; the rest before it is overwritten */
+    npksdi_report(t, 1, 0, result); /* all but p and threshold, before it is overwritten */
     t->schedule_.check_total_ = 0;
     for (; used < t->null_.count_ && reached < h; used++) {
         items = each;
@@ -5483,7 +5463,7 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
         return problem;
     if (rows < npksd_samples_minimum(n))
         return "rows: too few synthetic rows (npksd_samples_minimum)";
-    if (rows > 268435456 || rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
+    if (rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
         return "rows: too many numbers";
     if (npksdi_wild(o))
         return "calibration: the wild bootstrap is not for fixed samples";
@@ -5525,7 +5505,7 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
         o.diagnose = 1;
     if (npksd_samples_problem(&o, n, rows, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(synthetic, rows * m))
+    if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
         return NPKSD_ERROR_NONFINITE;
     pool.observed_ = observed;
     pool.synthetic_ = synthetic;
@@ -5703,9 +5683,10 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
         t->observed_index_ = k + 1;
         if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0)
             status = NPKSD_ERROR_GENERATOR;
-        else
+        if (status == NPKSD_OK)
             status = npksd_tester_check(t, w->rows_, &one, NULL);
-        rejected += (size_t)(status == NPKSD_OK && one.reject);
+        if (status == NPKSD_OK)
+            rejected += (size_t)one.reject;
     }
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
@@ -6259,8 +6240,11 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_KNOTS_LEAST
 #undef NPKSDI_ALIGNMENT
 #undef NPKSDI_MAGIC
+#undef NPKSDI_MALLOC
+#undef NPKSDI_FREE
 #undef NPKSDI_RESTRICT
 #undef NPKSDI_INLINE
+#undef NPKSDI_HOT
 #undef NPKSDI_DEF
 #endif /* NPKSD_IMPLEMENTATION */
 

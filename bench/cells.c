@@ -42,7 +42,7 @@ static npksd_options options_of(uint64_t seed)
 }
 
 /* rows for the tests have seeds far from those of the fits */
-static npksd_rng data_rng(npksd_rng_state *state, const problem *cell, uint64_t stream)
+static npksd_rng data_rng(npksd_rng_state *state, const problem_pair *cell, uint64_t stream)
 {
     return npksd_rng_seeded(state, (uint64_t)1 << 40 | (uint64_t)(cell - problems), stream);
 }
@@ -51,7 +51,7 @@ static npksd_rng data_rng(npksd_rng_state *state, const problem *cell, uint64_t 
 
 static void generator_job(const piece *p, size_t job, piece_outcome *out)
 {
-    const problem *cell = (const problem *)p->setting;
+    const problem_pair *cell = (const problem_pair *)p->setting;
     npksd_options o = options_of(job);
     npksd_real *rows = (npksd_real *)bench_alloc(cell->n * cell->m, sizeof *rows);
     problem_data data[2] = { cell->null_model, cell->alternative }, model = cell->null_model;
@@ -75,7 +75,7 @@ static void generator_job(const piece *p, size_t job, piece_outcome *out)
 }
 
 /* n rows of the null or the alternative, then 10 n synthetic ones: 11 n in all */
-static npksd_real *fixed_rows(const problem *cell, size_t job, int which)
+static npksd_real *fixed_rows(const problem_pair *cell, size_t job, int which)
 {
     npksd_real *rows = (npksd_real *)bench_alloc(11 * cell->n * cell->m, sizeof *rows);
     problem_data observed = which == NULL_CELL ? cell->null_model : cell->alternative;
@@ -89,7 +89,7 @@ static npksd_real *fixed_rows(const problem *cell, size_t job, int which)
 
 static void fixed_job(const piece *p, size_t job, piece_outcome *out)
 {
-    const problem *cell = (const problem *)p->setting;
+    const problem_pair *cell = (const problem_pair *)p->setting;
     npksd_options o = options_of(job);
     for (int which = 0; which < 2; which++) {
         npksd_real *rows = fixed_rows(cell, job, which);
@@ -107,7 +107,7 @@ static void fixed_job(const piece *p, size_t job, piece_outcome *out)
 
 static void peer_job(const piece *p, size_t job, piece_outcome *out)
 {
-    const problem *cell = (const problem *)p->setting;
+    const problem_pair *cell = (const problem_pair *)p->setting;
     npksd_real *rows = fixed_rows(cell, job, POWER_CELL);
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 4242, job);
@@ -126,7 +126,7 @@ static void peer_job(const piece *p, size_t job, piece_outcome *out)
 static void plan_piece(runner *r, const char *mode, size_t k, size_t jobs, size_t cells,
                        void (*job_fn)(const piece *, size_t, piece_outcome *))
 {
-    const problem *cell = &problems[k];
+    const problem_pair *cell = &problems[k];
     char key[PIECE_KEY];
     snprintf(key, sizeof key, "%s/%zu", mode, k);
     piece *p = runner_add(r, key, jobs, cells);
@@ -208,7 +208,7 @@ static void report_cells(void)
         say("---|");
     say("\n");
     for (size_t k = 0; k < PROBLEMS; k++) {
-        const problem *cell = &problems[k];
+        const problem_pair *cell = &problems[k];
         cell_rates c = rates_of(k);
         if (c.power[0].trials == 0 && c.best_peer < 0)
             continue;
@@ -316,7 +316,7 @@ static void report_times(void)
         say(" %s |", peer_names[i]);
     say("\n|---|---|---|---|---|---|---|---|---|\n");
     for (size_t s = 0; s < (ours.smoke ? 1 : sizeof shapes / sizeof shapes[0]); s++) {
-        problem cell = problems[8]; /* normal columns */
+        problem_pair cell = problems[8]; /* normal columns */
         double values[PEERS + 2][5];
         cell.n = shapes[s][0];
         cell.m = shapes[s][1];

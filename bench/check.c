@@ -1,12 +1,14 @@
 /*
- * Tests of what the benchmarks are made of: baselines, generators, intervals, the .npy reader,
- * kept numbers, second runs, options.
+ * Tests of what the benchmarks are made of: baselines, peers, problems, generators, intervals, the
+ * .npy reader, kept numbers, second runs, options.
  * Small cases worked by hand (the arithmetic is in the comments), then levels and powers with
  * fixed seeds and stated binomial bounds. Prints one line a test; exit status 1 if any failed.
  */
 #include "baselines.h"
 #include "generators.h"
 #include "npy.h"
+#include "peers.h"
+#include "problems.h"
 #include "verdict.h"
 
 static size_t passed, failed;
@@ -249,6 +251,103 @@ static void check_rates(const char *name, reject_fn reject, size_t n, size_t cou
     snprintf(text, sizeof text, "%s, mean + 0.8 sd: %zu of 60 rejected, %zu expected", name,
              r.hits, power);
     expect(r.hits >= power, text);
+}
+
+/* ======== peers and problems ======== */
+
+/* x = {0, 1}, y = {0, 2}, kernel -distance: within x -1, within y -2, between -(0 + 2 + 1 + 1) / 4:
+   -1 - 2 + 2 = -1 */
+static void check_peer_kernels(void)
+{
+    static const npksd_real rows[4] = { 0, 1, 0, 2 };
+    peer_pool pool;
+    double mmd[PEER_LANES], last[PEER_LANES];
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 6, 0);
+    peer_pool_make(&pool, rows, 2, 4, 1, 2, &rng);
+    peer_mmd(&pool, 0, mmd);
+    expect_near(mmd[PEER_KERNELS], -1, 1e-6, "energy distance of two and two rows");
+    /* the widest kernels are nearly 1 everywhere: no distance */
+    expect(fabs(mmd[PEER_WIDTHS - 1]) < 0.1 && fabs(mmd[PEER_KERNELS - 1]) < 0.3,
+           "MMD with wide kernels is small");
+    for (size_t w = 0; w < PEER_LANES; w++) {
+        mmd[w] = 0.25;
+        pool.squares[w] = 0.25;
+    }
+    expect_near(peer_fuse(&pool, mmd), 0.5, 1e-12, "MMD-FUSE of equal values is their value");
+    peer_mmd(&pool, 1, last);
+    expect(pool.subsets[2] < pool.subsets[3] && pool.places[1] == 2 && last[0] > -2,
+           "a permutation is a subset in order");
+    peer_pool_free(&pool);
+}
+
+static void check_peer_parts(void)
+{
+    static const npksd_real line[7] = { 0, 1, 3, 6, 10, 15, 21 };
+    double x[2] = { 3, 1 }, y[4] = { 2, 4, 5, 2 }; /* at 1: 1/2 - 0; at 3: 1 - 1/2 */
+    double A[4] = { 4, 2, 2, 3 }, b[2] = { 2, 5 }; /* solution -1/2, 2 */
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 6, 0);
+    size_t *near = peer_neighbours(line, 7, 1, &rng);
+    expect_near(peer_ks_distance(x, 2, y, 4), 0.5, 1e-12, "KS distance");
+    expect_near(peer_kolmogorov(1.3581 / (10 + 0.12 + 0.011), 100), 0.05, 1e-4, "KS p-value");
+    expect(near[0] == 1 && near[1] == 2 && near[4] == 5 && near[6 * 5] == 5 && near[6 * 5 + 4] == 1,
+           "nearest neighbours on a line");
+    free(near);
+    peer_solve(A, 2, b);
+    expect_near(b[0], -0.5, 1e-12, "Cholesky, first unknown");
+    expect_near(b[1], 2, 1e-12, "Cholesky, second unknown");
+}
+
+/* 300 trials of all peers on the same rows; 15 expected, 2 ... 33 holds with probability 0.9999.
+   KS with Bonferroni may lie lower. */
+static void check_peers(void)
+{
+    enum { N_ROWS = 30, TOTAL = 11 * N_ROWS, TRIALS = 300, SHIFTED = 60 };
+    static npksd_real rows[TOTAL * CHECK_M];
+    size_t hits[2][PEERS] = { { 0 } };
+    bench_data model = bench_gauss(1, 0), shifted = bench_gauss(1, 0.9);
+    for (size_t t = 0; t < TRIALS + SHIFTED; t++) {
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, 4321, t);
+        peer_answer answer;
+        bench_sample(rows, N_ROWS, CHECK_M, &rng, t < TRIALS ? &model : &shifted);
+        bench_sample(rows + N_ROWS * CHECK_M, TOTAL - N_ROWS, CHECK_M, &rng, &model);
+        peer_tests(rows, N_ROWS, TOTAL, CHECK_M, 0.05, CHECK_DRAWS, &rng, &answer);
+        for (int k = 0; k < PEERS; k++)
+            hits[t >= TRIALS][k] += (size_t)answer.reject[k];
+    }
+    for (int k = 0; k < PEERS; k++) {
+        char text[128];
+        size_t least = k == PEER_KS ? 0 : 2;
+        snprintf(text, sizeof text, "%s, 30 and 300 rows: %zu of %d rejected, %zu to 33 expected; mean + "
+                 "0.9 sd: %zu of %d", peer_names[k], hits[0][k], TRIALS, least, hits[1][k], SHIFTED);
+        expect(hits[0][k] >= least && hits[0][k] <= 33 && hits[1][k] >= 35, text);
+    }
+}
+
+/* every generator fills its rows with finite numbers, and null and alternative differ */
+static void check_problems(void)
+{
+    size_t bad = 0, same = 0;
+    for (size_t k = 0; k < PROBLEMS; k++) {
+        size_t count = problems[k].n * problems[k].m;
+        npksd_real *rows = (npksd_real *)bench_alloc(2 * count, sizeof *rows);
+        for (size_t i = 0; i < 2 * count; i++)
+            rows[i] = (npksd_real)1e30;
+        for (int which = 0; which < 2; which++) {
+            npksd_rng_state state;
+            npksd_rng rng = npksd_rng_seeded(&state, 5, 0);
+            problem_data d = which ? problems[k].alternative : problems[k].null_model;
+            problem_sample(rows + (size_t)which * count, problems[k].n, problems[k].m, &rng, &d);
+        }
+        for (size_t i = 0; i < 2 * count; i++)
+            bad += !(fabs((double)rows[i]) < 1e6);
+        same += memcmp(rows, rows + count, count * sizeof *rows) == 0;
+        free(rows);
+    }
+    expect(bad == 0, "problems: all numbers are written and finite");
+    expect(same == 0, "problems: null and alternative differ");
 }
 
 /* ======== networks ======== */
@@ -498,6 +597,9 @@ int main(void)
     check_subset();
     check_p_value();
     check_aggregate();
+    check_peer_kernels();
+    check_peer_parts();
+    check_problems();
     check_interval();
     check_npy();
     check_kept();
@@ -513,6 +615,7 @@ int main(void)
     check_rates("MMDAgg", reject_mmdagg, 40, 40, 6, 54);
     check_rates("MMDAgg", reject_mmdagg, 40, 160, 6, 54);
     check_rates("MMDAgg", reject_mmdagg, 40, 15, 6, 36);
+    check_peers();
     printf("\n%zu passed, %zu failed\n", passed, failed);
     return failed > 0;
 }

@@ -12,8 +12,8 @@
  *             and, up to 8 columns, products; trained on one half, the mean difference of the logits on
  *             the other half (Cheng & Cloninger 2019) by permutation
  *
- * The first three share one table of kernel values and one set of permutations, which saves time and
- * changes nothing: each of them sees permutations of its own statistic. The papers' code takes ten
+ * The first three share kernel values and permutations, which saves time and changes nothing: each of
+ * them sees permutations of its own statistic. The papers' code takes ten
  * bandwidths a kernel; here they are seven, over the same range. Rows are used as they are; C2ST
  * standardises them by both samples together.
  */
@@ -33,18 +33,20 @@ typedef struct peer_answer {
     double seconds[PEERS]; /* processor time; the first three: with all that they share */
 } peer_answer;
 
-/* ======== MMDAgg, MMD-FUSE, energy: one table ======== */
+/* ======== MMDAgg, MMD-FUSE, energy: the same kernels ======== */
 
 /* Lanes 0-6 Gaussian kernels, 7-13 Laplace kernels (sum of absolute differences), 14 minus the
-   distance. The first n rows of the pool are the observed ones. */
+   distance. Permutation 0 is the data as they are: the first n rows of the pool are the observed. */
 typedef struct peer_pool {
-    size_t total, n;
-    float *kernel;                     /* LANES for each pair a > b, at a (a - 1) / 2 + b */
-    double *row_sums;                  /* total x LANES */
-    double sums[PEER_LANES];           /* over all ordered pairs */
-    double squares[PEER_LANES];        /* mean square over all pairs */
-    size_t *index;
-    unsigned char *member;
+    size_t total, n, count;      /* rows, rows of a subset, permutations */
+    double gauss[PEER_WIDTHS], laplace[PEER_WIDTHS];
+    unsigned *subsets;           /* count x n rows of the pool, in increasing order */
+    unsigned *places;            /* count: the first row of the subset that is still to come */
+    double *row_sums;            /* total x LANES: kernel values of a row with all others */
+    double *pairs;               /* count x LANES: kernel values within the subset, a > b */
+    double sums[PEER_LANES];     /* over all ordered pairs */
+    double squares[PEER_LANES];  /* mean square over all pairs */
+    double kernel_seconds, sum_seconds;
 } peer_pool;
 
 static BENCH_UNUSED double peer_absolute_distance(const npksd_real *a, const npksd_real *b, size_t m)
@@ -79,102 +81,131 @@ static BENCH_UNUSED void peer_widths(const npksd_real *rows, size_t total, size_
     free(d);
 }
 
-static BENCH_UNUSED void peer_pool_make(peer_pool *pool, const npksd_real *rows, size_t n,
-                                        size_t total, size_t m)
+/* all subsets: the observed rows, then n rows at random each */
+static BENCH_UNUSED void peer_draw_subsets(peer_pool *pool, npksd_rng *rng)
 {
-    double gauss[PEER_WIDTHS], laplace[PEER_WIDTHS];
-    float *lanes;
+    size_t *index = (size_t *)bench_alloc(pool->total, sizeof *index);
+    unsigned char *member = (unsigned char *)bench_alloc(pool->total, 1);
+    for (size_t i = 0; i < pool->total; i++)
+        index[i] = i;
+    for (size_t b = 0; b < pool->count; b++) {
+        unsigned *subset = pool->subsets + b * pool->n;
+        for (size_t i = 0; i < pool->n; i++) {
+            size_t j = b == 0 ? i
+                : i + (size_t)((double)npksd_uniform(rng) * (double)(pool->total - i));
+            size_t swap = index[i];
+            index[i] = index[j];
+            index[j] = swap;
+            member[index[i]] = 1;
+        }
+        for (size_t i = 0; i < pool->total; i++) {
+            if (member[i])
+                *subset++ = (unsigned)i;
+            member[i] = 0;
+        }
+    }
+    free(index);
+    free(member);
+}
+
+/* the kernel values of row a with the rows before it: a x LANES */
+static BENCH_UNUSED void peer_kernel_row(peer_pool *pool, const npksd_real *rows, size_t m, size_t a,
+                                         float *lanes)
+{
+    double own[PEER_LANES] = { 0 };
+    for (size_t b = 0; b < a; b++, lanes += PEER_LANES) {
+        double *other = pool->row_sums + b * PEER_LANES;
+        float square = (float)baseline_squared_distance(rows + a * m, rows + b * m, m);
+        float sum = (float)peer_absolute_distance(rows + a * m, rows + b * m, m);
+        for (size_t w = 0; w < PEER_WIDTHS; w++) {
+            lanes[w] = expf(-square / (float)(2 * pool->gauss[w] * pool->gauss[w]));
+            lanes[PEER_WIDTHS + w] = expf(-sum / (float)pool->laplace[w]);
+        }
+        lanes[PEER_KERNELS] = -sqrtf(square);
+        lanes[PEER_KERNELS + 1] = 0;
+        for (size_t w = 0; w < PEER_LANES; w++) {
+            own[w] += (double)lanes[w];
+            other[w] += (double)lanes[w];
+            pool->squares[w] += (double)lanes[w] * (double)lanes[w];
+        }
+    }
+    for (size_t w = 0; w < PEER_LANES; w++) {
+        pool->row_sums[a * PEER_LANES + w] += own[w];
+        pool->sums[w] += 2 * own[w];
+    }
+}
+
+/* Adds row a to the sums of every subset that has it. Row by row the kernel values stay in cache,
+   and no table of all pairs is needed. */
+static BENCH_UNUSED void peer_add_row(peer_pool *pool, size_t a, const float *kernel)
+{
+    for (size_t b = 0; b < pool->count; b++) {
+        const unsigned *subset = pool->subsets + b * pool->n;
+        float lanes[PEER_LANES] = { 0 };
+        size_t place = pool->places[b];
+        if (place == pool->n || subset[place] != a)
+            continue;
+        for (size_t k = 0; k < place; k++) {
+            const float *values = kernel + subset[k] * PEER_LANES;
+            for (size_t w = 0; w < PEER_LANES; w++)
+                lanes[w] += values[w];
+        }
+        for (size_t w = 0; w < PEER_LANES; w++)
+            pool->pairs[b * PEER_LANES + w] += (double)lanes[w];
+        pool->places[b]++;
+    }
+}
+
+static BENCH_UNUSED void peer_pool_make(peer_pool *pool, const npksd_real *rows, size_t n,
+                                        size_t total, size_t m, size_t count, npksd_rng *rng)
+{
+    float *kernel = (float *)bench_alloc(total * PEER_LANES, sizeof *kernel);
+    double start = bench_cpu(), end;
     memset(pool, 0, sizeof *pool);
     pool->total = total;
     pool->n = n;
-    pool->kernel = (float *)malloc(total * (total - 1) / 2 * PEER_LANES * sizeof *pool->kernel);
-    if (pool->kernel == NULL)
-        bench_die("malloc", NPKSD_ERROR_MEMORY);
+    pool->count = count;
+    pool->subsets = (unsigned *)bench_alloc(count * n, sizeof *pool->subsets);
+    pool->places = (unsigned *)bench_alloc(count, sizeof *pool->places);
     pool->row_sums = (double *)bench_alloc(total * PEER_LANES, sizeof *pool->row_sums);
-    pool->index = (size_t *)bench_alloc(2 * total, sizeof *pool->index);
-    pool->member = (unsigned char *)bench_alloc(total, 1);
-    for (size_t i = 0; i < total; i++)
-        pool->index[i] = i;
-    peer_widths(rows, total, m, 0, gauss);
-    peer_widths(rows, total, m, 1, laplace);
-    lanes = pool->kernel;
-    for (size_t a = 1; a < total; a++) {
-        double own[PEER_LANES] = { 0 };
-        for (size_t b = 0; b < a; b++, lanes += PEER_LANES) {
-            double *other = pool->row_sums + b * PEER_LANES;
-            float square = (float)baseline_squared_distance(rows + a * m, rows + b * m, m);
-            float sum = (float)peer_absolute_distance(rows + a * m, rows + b * m, m);
-            for (size_t w = 0; w < PEER_WIDTHS; w++) {
-                lanes[w] = expf(-square / (float)(2 * gauss[w] * gauss[w]));
-                lanes[PEER_WIDTHS + w] = expf(-sum / (float)laplace[w]);
-            }
-            lanes[PEER_KERNELS] = -sqrtf(square);
-            lanes[PEER_KERNELS + 1] = 0;
-            for (size_t w = 0; w < PEER_LANES; w++) {
-                own[w] += (double)lanes[w];
-                other[w] += (double)lanes[w];
-                pool->squares[w] += (double)lanes[w] * (double)lanes[w];
-            }
-        }
-        for (size_t w = 0; w < PEER_LANES; w++) {
-            pool->row_sums[a * PEER_LANES + w] += own[w];
-            pool->sums[w] += 2 * own[w];
-        }
+    pool->pairs = (double *)bench_alloc(count * PEER_LANES, sizeof *pool->pairs);
+    peer_draw_subsets(pool, rng);
+    pool->sum_seconds = bench_cpu() - start;
+    peer_widths(rows, total, m, 0, pool->gauss);
+    peer_widths(rows, total, m, 1, pool->laplace);
+    for (size_t a = 0; a < total; a++) {
+        start = bench_cpu();
+        peer_kernel_row(pool, rows, m, a, kernel);
+        end = bench_cpu();
+        pool->kernel_seconds += end - start;
+        peer_add_row(pool, a, kernel);
+        pool->sum_seconds += bench_cpu() - end;
     }
     for (size_t w = 0; w < PEER_LANES; w++)
         pool->squares[w] /= (double)total * (double)(total - 1) / 2;
+    free(kernel);
 }
 
 static BENCH_UNUSED void peer_pool_free(peer_pool *pool)
 {
-    free(pool->kernel);
+    free(pool->subsets);
+    free(pool->places);
     free(pool->row_sums);
-    free(pool->index);
-    free(pool->member);
+    free(pool->pairs);
 }
 
-/* MMD^2 of every lane between n rows of the pool (in increasing order) and the rest, unbiased */
-static BENCH_UNUSED void peer_mmd(const peer_pool *pool, const size_t *subset, double *mmd)
+/* MMD^2 of every lane between the subset of a permutation and the rest, unbiased */
+static BENCH_UNUSED void peer_mmd(const peer_pool *pool, size_t b, double *mmd)
 {
-    double pairs[PEER_LANES] = { 0 }, n = (double)pool->n, l = (double)(pool->total - pool->n);
-    for (size_t a = 1; a < pool->n; a++) {
-        const float *row = pool->kernel + subset[a] * (subset[a] - 1) / 2 * PEER_LANES;
-        float lanes[PEER_LANES] = { 0 };
-        for (size_t b = 0; b < a; b++) {
-            const float *k = row + subset[b] * PEER_LANES;
-            for (size_t w = 0; w < PEER_LANES; w++)
-                lanes[w] += k[w];
-        }
+    double n = (double)pool->n, l = (double)(pool->total - pool->n), touching[PEER_LANES] = { 0 };
+    for (size_t k = 0; k < pool->n; k++)
         for (size_t w = 0; w < PEER_LANES; w++)
-            pairs[w] += (double)lanes[w];
-    }
+            touching[w] += pool->row_sums[pool->subsets[b * pool->n + k] * PEER_LANES + w];
     for (size_t w = 0; w < PEER_LANES; w++) {
-        double touching = 0, xx = 2 * pairs[w], xy;
-        for (size_t a = 0; a < pool->n; a++)
-            touching += pool->row_sums[subset[a] * PEER_LANES + w];
-        xy = touching - xx;
+        double xx = 2 * pool->pairs[b * PEER_LANES + w], xy = touching[w] - xx;
         mmd[w] = xx / (n * (n - 1)) + (pool->sums[w] - xx - 2 * xy) / (l * (l - 1))
             - 2 * xy / (n * l);
     }
-}
-
-/* n rows of the pool at random, in order */
-static BENCH_UNUSED const size_t *peer_subset(peer_pool *pool, npksd_rng *rng)
-{
-    size_t *subset = pool->index + pool->total, count = 0;
-    for (size_t i = 0; i < pool->n; i++) {
-        size_t j = i + (size_t)((double)npksd_uniform(rng) * (double)(pool->total - i));
-        size_t swap = pool->index[i];
-        pool->index[i] = pool->index[j];
-        pool->index[j] = swap;
-        pool->member[pool->index[i]] = 1;
-    }
-    for (size_t i = 0; i < pool->total; i++) {
-        if (pool->member[i])
-            subset[count++] = i;
-        pool->member[i] = 0;
-    }
-    return subset;
 }
 
 /* (1/lambda) log mean exp(lambda MMD^2 / sqrt(mean k^2)) over the kernels, lambda^2 = n (n - 1) */
@@ -191,36 +222,15 @@ static BENCH_UNUSED double peer_fuse(const peer_pool *pool, const double *mmd)
     return (most + log(sum)) / lambda;
 }
 
-static BENCH_UNUSED void peer_kernel_tests(const npksd_real *rows, size_t n, size_t total, size_t m,
-                                           double alpha, size_t permutations, npksd_rng *rng,
-                                           peer_answer *answer)
+static BENCH_UNUSED int peer_aggregate(const double *mmd, size_t permutations, double alpha)
 {
-    peer_pool pool;
     baseline_aggregate g;
-    size_t count = 2 * permutations + 1; /* the observed value, B1, B2 */
-    double *mmd = (double *)bench_alloc(count * PEER_LANES, sizeof *mmd);
-    double *fuse = (double *)bench_alloc(2 * permutations, sizeof *fuse), start = bench_cpu(), half;
-    double *energy = fuse + permutations, thresholds[PEER_KERNELS];
+    double thresholds[PEER_KERNELS];
     g.widths = PEER_KERNELS;
     g.quantile_count = permutations + 1;
     g.level_count = permutations;
     g.quantiles = (double *)bench_alloc(g.widths * g.quantile_count, sizeof *g.quantiles);
     g.levels = (double *)bench_alloc(g.widths * g.level_count, sizeof *g.levels);
-    peer_pool_make(&pool, rows, n, total, m);
-    for (size_t i = 0; i < n; i++)
-        pool.index[total + i] = i;
-    peer_mmd(&pool, pool.index + total, mmd);
-    for (size_t b = 1; b <= permutations; b++) {
-        double *values = mmd + b * PEER_LANES;
-        peer_mmd(&pool, peer_subset(&pool, rng), values);
-        fuse[b - 1] = peer_fuse(&pool, values);
-        energy[b - 1] = values[PEER_KERNELS];
-    }
-    answer->reject[PEER_FUSE] = baseline_p_value(fuse, permutations, peer_fuse(&pool, mmd)) <= alpha;
-    answer->reject[PEER_ENERGY] = baseline_p_value(energy, permutations, mmd[PEER_KERNELS]) <= alpha;
-    half = bench_cpu() - start;
-    for (size_t b = permutations + 1; b < count; b++)
-        peer_mmd(&pool, peer_subset(&pool, rng), mmd + b * PEER_LANES);
     for (size_t w = 0; w < g.widths; w++) {
         double *quantiles = g.quantiles + w * g.quantile_count;
         for (size_t b = 0; b <= permutations; b++)
@@ -230,14 +240,38 @@ static BENCH_UNUSED void peer_kernel_tests(const npksd_real *rows, size_t n, siz
             g.levels[b * g.widths + w] = mmd[(permutations + 1 + b) * PEER_LANES + w];
     }
     baseline_thresholds(&g, baseline_aggregate_u(&g, alpha), thresholds);
-    answer->reject[PEER_MMDAGG] = baseline_aggregate_exceeds(&g, mmd, thresholds);
-    answer->seconds[PEER_MMDAGG] = bench_cpu() - start;
-    answer->seconds[PEER_FUSE] = answer->seconds[PEER_ENERGY] = half;
+    int reject = baseline_aggregate_exceeds(&g, mmd, thresholds);
+    free(g.quantiles);
+    free(g.levels);
+    return reject;
+}
+
+static BENCH_UNUSED void peer_kernel_tests(const npksd_real *rows, size_t n, size_t total, size_t m,
+                                           double alpha, size_t permutations, npksd_rng *rng,
+                                           peer_answer *answer)
+{
+    peer_pool pool;
+    size_t count = 2 * permutations + 1; /* the observed value, B1, B2 */
+    double *mmd = (double *)bench_alloc(count * PEER_LANES, sizeof *mmd), start;
+    double *fuse = (double *)bench_alloc(2 * permutations, sizeof *fuse);
+    double *energy = fuse + permutations;
+    peer_pool_make(&pool, rows, n, total, m, count, rng);
+    for (size_t b = 0; b < count; b++)
+        peer_mmd(&pool, b, mmd + b * PEER_LANES);
+    for (size_t b = 1; b <= permutations; b++) {
+        fuse[b - 1] = peer_fuse(&pool, mmd + b * PEER_LANES);
+        energy[b - 1] = mmd[b * PEER_LANES + PEER_KERNELS];
+    }
+    answer->reject[PEER_FUSE] = baseline_p_value(fuse, permutations, peer_fuse(&pool, mmd)) <= alpha;
+    answer->reject[PEER_ENERGY] = baseline_p_value(energy, permutations, mmd[PEER_KERNELS]) <= alpha;
+    start = bench_cpu();
+    answer->reject[PEER_MMDAGG] = peer_aggregate(mmd, permutations, alpha);
+    answer->seconds[PEER_MMDAGG] = pool.kernel_seconds + pool.sum_seconds + bench_cpu() - start;
+    answer->seconds[PEER_FUSE] = answer->seconds[PEER_ENERGY] =
+        pool.kernel_seconds + pool.sum_seconds / 2;
     peer_pool_free(&pool);
     free(mmd);
     free(fuse);
-    free(g.quantiles);
-    free(g.levels);
 }
 
 /* ======== Kolmogorov-Smirnov ======== */

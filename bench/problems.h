@@ -22,11 +22,11 @@ typedef struct problem_data {
     double p[4];
 } problem_data;
 
-typedef struct problem {
+typedef struct problem_pair {
     const char *group, *name;
     size_t m, n;
     problem_data null_model, alternative;
-} problem;
+} problem_pair;
 
 /* an npksd_sample_fn; user_data: a problem_data, read only */
 static BENCH_UNUSED int problem_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
@@ -384,7 +384,7 @@ static BENCH_UNUSED void draw_clump(npksd_real *rows, size_t count, size_t m, np
     { draw_margins, { kind, base, base, 0 } }, { draw_margins, { kind, base, changed, columns } }
 #define ALL 1e9
 
-static const problem problems[] = {
+static const problem_pair problems[] = {
     { "margin", "exponential 1.8 for 1, one of 3", 3, 40, MARGINS(MARGIN_EXPONENTIAL, 1, 1.8, 1) },
     { "margin", "exponential 1 for 1.8, one of 3", 3, 40, MARGINS(MARGIN_EXPONENTIAL, 1.8, 1, 1) },
     { "margin", "u^1.5 for u, one of 3", 3, 100, MARGINS(MARGIN_POWER, 1, 1.5, 1) },

@@ -165,7 +165,7 @@ static void report_null(FILE *out, const cli_run *run)
         "p is the share of data sets, the observed one counted in, that lie as far to the right "
         "as the observed one.</figcaption></figure>\n",
         b,
-        run->generator ? ", drawn by the generator" : ", made by dealing out all rows at random");
+        run->generator ? ", drawn by the generator" : ", drawn at random from both files together");
 }
 
 /* ======== columns ======== */
@@ -202,14 +202,13 @@ static void report_bars(FILE *out, const cli_run *run)
     fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", alpha,
             (double)run->options.alpha);
     fprintf(out,
-            "</svg></div>\n<figcaption>Adjusted p of each column: paid for looking at %zu "
-            "column%s. Longer is "
-            "smaller p; red is beyond the level.",
+            "</svg></div>\n<figcaption>p of each column, adjusted for testing %zu column%s. A "
+            "longer bar is a smaller p; red is at or below the level.",
             m, m == 1 ? "" : "s");
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
     fprintf(out,
-            " A changed dependence lights up every column that takes part in it.</figcaption>"
+            " A changed dependence marks every column that takes part in it.</figcaption>"
             "</figure>\n");
 }
 
@@ -293,7 +292,7 @@ static void report_histogram(FILE *out, const cli_run *run, size_t column)
     fprintf(out, "</svg></figure>\n");
 }
 
-/* ======== the worst pair ======== */
+/* ======== a pair of columns ======== */
 
 /* A pair of columns on paper. Dots of whole numbers would hide each other: they are spread out,
    always the same way for the same row. */
@@ -337,31 +336,37 @@ static void report_widen(report_axis *axis, double value)
 static void report_frame(report_axis *axis, const cli_run *run, size_t column, int whole)
 {
     const cli_table *t = &run->observed;
-    for (size_t k = 0; k < WORST_ROWS && k < t->n; k++)
+    for (size_t k = 0; rows_explain(run) && k < WORST_ROWS && k < t->n; k++)
         report_widen(axis, (double)t->rows[run->row_order[k] * t->m + column]);
     double margin = 0.04 * (axis->high - axis->low) + (whole ? 0.25 : 0);
     axis->low -= margin;
     axis->high += margin;
 }
 
+/* The pair that changed most, or else the two columns with the smallest adjusted p. */
 static void report_scatter(FILE *out, const cli_run *run)
 {
     const cli_table *t = &run->observed;
+    int changed = run->diagnosis.pair_count > 0 && pair_differs(run, 0), rings = rows_explain(run);
     report_pair pair = {
         run->column_order[0], run->column_order[1], { 0, 0, 60, 960 }, { 0, 0, 380, 16 }, 0, 0
     };
+    if (changed) {
+        pair.i = run->diagnosis.pairs[0].first;
+        pair.j = run->diagnosis.pairs[0].second;
+    }
     report_range(run, pair.i, &pair.x.low, &pair.x.high, &pair.x_whole);
     report_range(run, pair.j, &pair.y.low, &pair.y.high, &pair.y_whole);
     report_frame(&pair.x, run, pair.i, pair.x_whole);
     report_frame(&pair.y, run, pair.j, pair.y_whole);
     fprintf(out,
             "<figure><div class='scroll'><svg class='wide' viewBox='0 0 980 420' role='img' "
-            "aria-label='worst pair'>\n");
+            "aria-label='two columns'>\n");
     report_y_axis(out, pair.y, 60, 960, 0);
     report_x_axis(out, pair.x, 380);
     report_dots(out, &run->synthetic, &pair, "--synthetic", 2, 0.6);
     report_dots(out, t, &pair, "--observed", 3, 0.85);
-    for (size_t k = 0; k < WORST_ROWS && k < t->n; k++) {
+    for (size_t k = 0; rings && k < WORST_ROWS && k < t->n; k++) {
         size_t row = run->row_order[k];
         double a, b;
         report_dot(t, &pair, row, &a, &b);
@@ -377,11 +382,13 @@ static void report_scatter(FILE *out, const cli_run *run)
     report_name(out, t->names[pair.i], 40);
     fprintf(out, " &#8594;</text><text x='64' y='12' style='font-weight:600'>&#8593; ");
     report_name(out, t->names[pair.j], 40);
-    fprintf(out,
-            "</text>\n</svg></div>\n<figcaption>The two columns with the smallest adjusted p. "
-            "Ringed: the "
-            "rows that pull most, with their %s in the file.%s</figcaption></figure>\n",
-            t->place,
+    fprintf(out, "</text>\n</svg></div>\n<figcaption>%s",
+            changed ? "The pair of columns whose correlation changed most."
+                    : "The two columns with the smallest adjusted p.");
+    if (rings)
+        fprintf(out, " Ringed: the rows that contribute most, with their %s in the file.",
+                t->place);
+    fprintf(out, "%s</figcaption></figure>\n",
             pair.x_whole || pair.y_whole ? " Whole numbers are spread a little, to be seen." : "");
 }
 
@@ -392,27 +399,54 @@ static void report_column_table(FILE *out, const cli_run *run)
     const npksd_diagnosis *d = &run->diagnosis;
     size_t m = run->observed.m, shown = m < REPORT_BARS ? m : REPORT_BARS;
     fprintf(out,
-            "<div class='scroll'><table><tr><th>column</th><th>adjusted p</th><th>p</th>"
-            "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
+            "<div class='scroll'><table><tr><th>column</th><th>adjusted p</th><th>shift</th>"
+            "<th>distance</th><th>observed mean</th><th>sd</th><th>synthetic "
+            "mean</th><th>sd</th></tr>\n");
     for (size_t k = 0; k < shown; k++) {
         size_t i = run->column_order[k];
         fprintf(out, "<tr><td>");
         report_name(out, run->observed.names[i], 40);
         fprintf(out,
-                "</td><td>%.4f</td><td>%.4f</td><td class='o'>%.5g</td><td class='o'>%.5g</td>"
+                "</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%.5g</td><td "
+                "class='o'>%.5g</td>"
                 "<td class='s'>%.5g</td><td class='s'>%.5g</td></tr>\n",
-                (double)d->coordinate_p_adjusted[i], (double)d->coordinate_p[i],
+                (double)d->coordinate_p_adjusted[i], column_shift(run, i), column_distance(run, i),
                 run->observed_mean[i], run->observed_sd[i], run->synthetic_mean[i],
                 run->synthetic_sd[i]);
     }
-    fprintf(out, "</table></div>\n");
+    fprintf(out,
+            "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
+            "deviations. Distance: largest difference of the distribution functions, 0 to "
+            "1.</p>\n",
+            run->generator ? "the generator's" : "synthetic");
+}
+
+static void report_pair_table(FILE *out, const cli_run *run)
+{
+    const npksd_diagnosis *d = &run->diagnosis;
+    fprintf(out,
+            "<div class='scroll'><table><tr><th>pair of columns</th><th>adjusted p</th>"
+            "<th>correlation, observed</th><th>%s</th></tr>\n",
+            run->generator ? "generator" : "both files together");
+    for (size_t k = 0; k < d->pair_count; k++) {
+        fprintf(out, "<tr><td>");
+        report_name(out, run->observed.names[d->pairs[k].first], 30);
+        fprintf(out, ", ");
+        report_name(out, run->observed.names[d->pairs[k].second], 30);
+        fprintf(out, "</td><td>%.4f</td><td class='o'>%.2f</td><td class='s'>%.2f</td></tr>\n",
+                (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed,
+                (double)d->pairs[k].expected);
+    }
+    fprintf(out,
+            "</table></div>\n<p class='muted'>Correlations of normal scores. p is adjusted for "
+            "testing all pairs.</p>\n");
 }
 
 static void report_row_table(FILE *out, const cli_run *run)
 {
     enum { SHOWN = 8 };
     const cli_table *t = &run->observed;
-    fprintf(out, "<div class='scroll'><table><tr><th>%s</th><th>pull</th>", t->place);
+    fprintf(out, "<div class='scroll'><table><tr><th>%s</th><th>contribution</th>", t->place);
     for (size_t k = 0; k < SHOWN && k < t->m; k++) {
         fprintf(out, "<th>");
         report_name(out, t->names[run->column_order[k]], 20);
@@ -465,7 +499,8 @@ static void report_settings(FILE *out, const cli_run *run)
         "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading component "
         "%s, rows out of range %.1f %%, %.1f s</td></tr>\n",
         (double)run->result.statistic, (double)run->result.threshold, (double)run->result.bandwidth,
-        component_name(run->result.leading), 100 * (double)run->result.out_of_range, run->seconds);
+        npksd_component_string(run->result.leading), 100 * (double)run->result.out_of_range,
+        run->seconds);
     fprintf(out,
             "<tr><td>made by</td><td>npksd %d.%d.%d; the same command on the same files gives the "
             "same numbers</td></tr></table></div>\n",
@@ -492,6 +527,12 @@ static void report_head(FILE *out, const cli_run *run)
     report_text(out, run->headline);
     fprintf(out, "</strong><p>");
     report_text(out, run->meaning);
+    if (run->result.reject) {
+        fprintf(out, "</p><p>");
+        report_text(out, run->where);
+        fprintf(out, "</p><p>");
+        report_text(out, run->kind);
+    }
     fprintf(out, "</p><p class='muted'>");
     report_text(out, run->caveat);
     fprintf(out, "</p></div>\n");
@@ -526,12 +567,17 @@ static void cli_write_report(const cli_run *run)
         "</div><p class='muted'>Share of rows in each bar, the columns with the smallest adjusted "
         "p first. Values beyond the axis are in the outermost bars.</p>\n");
     report_column_table(out, run);
-    fprintf(out,
-            "<h2>Which rows? <span class='o'>observed</span> and <span class='s'>synthetic</span>"
-            "</h2>\n");
-    if (run->observed.m > 1)
+    if (run->observed.m > 1) {
+        fprintf(out,
+                "<h2>How do two columns go together? <span class='o'>observed</span> and "
+                "<span class='s'>synthetic</span></h2>\n");
         report_scatter(out, run);
-    report_row_table(out, run);
+        report_pair_table(out, run);
+    }
+    if (rows_explain(run)) {
+        fprintf(out, "<h2>Which rows contribute most?</h2>\n");
+        report_row_table(out, run);
+    }
     fprintf(out, "<h2>How to repeat it</h2>\n");
     report_settings(out, run);
     fprintf(out, "</body></html>\n");

@@ -1,7 +1,8 @@
 /* A check on a small device: no heap, no generator, no fitting, float only.
  *
  * device_make.c, on the workstation, has fitted and calibrated the test and written it into
- * device_blob.h. Here the blob (in flash) is loaded into a static arena and recordings are checked.
+ * device_blob.h. Here the blob (in flash) is loaded into a static block and recordings are checked:
+ * npksd_tester_load_into needs no allocator. npksd_blob_info tells how large the block must be.
  * tests/cortex_m4 runs this very file on a Cortex-M4 with 64 KiB of RAM. */
 #define NPKSD_NO_MALLOC
 #define NPKSD_IMPLEMENTATION
@@ -15,23 +16,7 @@ void device_write(const char *text); /* the board's serial line */
 static void device_write(const char *text) { fputs(text, stdout); }
 #endif
 
-/* An allocator for one block: a loaded tester asks exactly once. */
-static unsigned char arena[DEVICE_ARENA_BYTES];
-
-static void *arena_alloc(size_t bytes, void *used)
-{
-    if (*(int *)used || bytes > sizeof arena)
-        return NULL;
-    *(int *)used = 1;
-    return arena;
-}
-
-static void arena_free(void *memory, size_t bytes, void *used)
-{
-    (void)memory;
-    (void)bytes;
-    *(int *)used = 0;
-}
+static unsigned char workspace[DEVICE_WORKSPACE_BYTES]; /* the tester and all it will ever need */
 
 /* name and value with four decimals; no printf on a small device */
 static void write_number(const char *name, npksd_real value)
@@ -60,12 +45,11 @@ static int close_to(npksd_real a, npksd_real b)
 
 int main(void)
 {
-    int used = 0, wrong = 0;
-    npksd_allocator allocator = { arena_alloc, arena_free, NULL };
+    int wrong = 0;
     npksd_tester *tester;
     npksd_result result;
-    allocator.user_data = &used;
-    npksd_status status = npksd_tester_load(&tester, device_blob, sizeof device_blob, &allocator);
+    npksd_status status = npksd_tester_load_into(&tester, device_blob, sizeof device_blob,
+                                                 workspace, sizeof workspace);
     for (int k = 0; k < DEVICE_RECORDINGS && status == NPKSD_OK; k++) {
         status = npksd_tester_check(tester, device_recordings[k].rows, &result, NULL);
         if (status != NPKSD_OK)
@@ -77,7 +61,6 @@ int main(void)
         wrong |= !close_to(result.statistic, device_recordings[k].statistic) ||
                  !close_to(result.p_value, device_recordings[k].p_value);
     }
-    npksd_tester_destroy(tester);
     if (status != NPKSD_OK) {
         device_write("device: ");
         device_write(npksd_status_string(status));

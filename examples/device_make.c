@@ -24,19 +24,6 @@ static int motor(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void 
     return 0;
 }
 
-static void *counting_alloc(size_t bytes, void *user_data)
-{
-    *(size_t *)user_data += bytes;
-    return malloc(bytes);
-}
-
-static void counting_free(void *memory, size_t bytes, void *user_data)
-{
-    (void)bytes;
-    (void)user_data;
-    free(memory);
-}
-
 static void stop(const char *what, const char *why)
 {
     fprintf(stderr, "device_make: %s: %s\n", what, why);
@@ -54,7 +41,7 @@ int main(int argc, char **argv)
     static unsigned char blob[BLOB_MAX];
     static npksd_real recording[DEVICE_N * DEVICE_M];
     npksd_real wear[RECORDINGS] = { 0, 1 };
-    size_t size = 0, arena = 0;
+    size_t size = 0, workspace = 0;
     npksd_tester *tester, *loaded;
     FILE *out = argc == 2 ? fopen(argv[1], "w") : NULL;
     if (!out)
@@ -64,12 +51,11 @@ int main(int argc, char **argv)
     must(npksd_tester_create(&tester, DEVICE_N, DEVICE_M, motor, &wear[0], &options), "create");
     must(npksd_tester_step(tester, SIZE_MAX), "fit");
     must(npksd_tester_save(tester, blob, sizeof blob, &size), "save");
-    npksd_allocator counting = { counting_alloc, counting_free, NULL };
-    counting.user_data = &arena;
-    must(npksd_tester_load(&loaded, blob, size, &counting), "load");
+    must(npksd_blob_info(blob, size, NULL, NULL, &workspace), "blob_info");
+    must(npksd_tester_load(&loaded, blob, size, NULL), "load");
 
     fprintf(out, "/* made by device_make; do not edit */\n");
-    fprintf(out, "#define DEVICE_ARENA_BYTES %zu /* less with 32-bit pointers */\n", arena);
+    fprintf(out, "#define DEVICE_WORKSPACE_BYTES %zu /* less with 32-bit pointers */\n", workspace);
     fprintf(out, "static const unsigned char device_blob[%zu] = {", size);
     for (size_t k = 0; k < size; k++)
         fprintf(out, "%s%u,", k % 20 ? "" : "\n    ", (unsigned)blob[k]);
@@ -91,7 +77,7 @@ int main(int argc, char **argv)
     fprintf(out, "};\n");
     if (fclose(out) != 0)
         stop(argv[1], "cannot be written");
-    printf("device_make: a blob of %zu bytes, %zu bytes of memory to use it\n", size, arena);
+    printf("device_make: a blob of %zu bytes, %zu bytes of memory to use it\n", size, workspace);
     npksd_tester_destroy(loaded);
     npksd_tester_destroy(tester);
     return EXIT_SUCCESS;

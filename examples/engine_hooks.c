@@ -4,8 +4,9 @@
  * for bit the same. Both are hooks of npksd_options. The allocator is asked exactly once, when
  * the tester is made, and given its block back when it is destroyed; nothing is allocated while
  * it works. The generator needs next_fn; with seek_fn, "go to the start of stream s", data sets
- * are numbered, so that a replicate can be drawn again by itself, on any thread. Without an arena
- * at all: npksd_tester_size tells the bytes, npksd_tester_init takes a block.
+ * are numbered, so that a replicate can be drawn again by itself (on threads each worker needs an
+ * rng of its own). Without an arena at all: npksd_tester_size tells the bytes, npksd_tester_init
+ * takes a block.
  *
  * Shown: one block of the arena, nothing left over; the same answer twice; replicate 7 drawn
  * again alone. */

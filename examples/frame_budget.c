@@ -1,16 +1,17 @@
 /* A test inside the game loop: each frame gives it a slice of time, and no frame is late.
  *
- * The library has no clock. The loop below runs the game's fixed step, then does one unit of the
- * test after the other until the slice is used up. A unit is about 0.1 ms, or one generator call.
- * At the end it prints the longest slice and unit against the average, for each phase of the test;
- * the phase is known from how often the generator has been called. */
+ * The library has no clock. The loop below runs the game's fixed step, then does one item of the
+ * test after the other until the slice is used up. An item is one generator call or a short piece
+ * of work. The check of the recording is done in steps, too. At the end the program prints the
+ * longest slice and item against the average, for each phase of the test; the phase is known from
+ * how often the generator has been called. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { N = 300, M = 6, BODIES = 400, PHASES = 3 };
+enum { N = 300, M = 6, BODIES = 400, PHASES = 4 };
 static const double slice = 1e-3; /* seconds of a frame of 16.7 ms that the test may have */
 
 typedef struct simulation {
@@ -70,7 +71,7 @@ static void print(const char *name, const tally *t)
 
 int main(void)
 {
-    static const char *const phases[PHASES] = { "fit", "pilot", "replicates" };
+    static const char *const phases[PHASES] = { "fit", "pilot", "replicates", "check" };
     static npksd_real observed[N * M];
     static double position[BODIES], velocity[BODIES];
     simulation model = { (npksd_real)0.1, 0 }, world = { (npksd_real)0.1, 0 };
@@ -87,31 +88,39 @@ int main(void)
         fprintf(stderr, "frame_budget: %s\n", problem ? problem : npksd_status_string(status));
         return EXIT_FAILURE;
     }
-    /* AUTO draws N rows to fit and a quarter to choose, in data sets of n rows each */
-    size_t fit_calls = (options.fit_rows + N - 1) / N + (options.fit_rows / 4 + N - 1) / N;
-    tally slices = { 0, 0, 0 }, units[PHASES] = { { 0, 0, 0 } };
+    /* the fit draws fit_rows and a quarter more, in data sets of n rows each */
+    size_t fit_calls = (options.fit_rows + options.fit_rows / 4 + N - 1) / N;
+    tally slices = { 0, 0, 0 }, items[PHASES] = { { 0, 0, 0 } };
+    int checking = 0;
     for (status = NPKSD_MORE; status == NPKSD_MORE;) {
         game_step(position, velocity);
-        double begin = seconds(), now = begin, longest_unit = 0;
-        do { /* go on while the longest unit of this slice would still fit in */
+        double begin = seconds(), now = begin, longest_item = 0;
+        do { /* go on while the longest item of this slice would still fit in */
             double before = now;
             status = npksd_tester_step(tester, 1);
+            if (status == NPKSD_OK && !checking) { /* all is drawn: now the recording, in steps */
+                status = npksd_tester_check_begin(tester, observed);
+                checking = 1;
+                status = status == NPKSD_OK ? NPKSD_MORE : status;
+            }
             now = seconds();
-            size_t phase = model.calls <= fit_calls ? 0 : 1;
-            phase += model.calls > fit_calls + options.pilot;
-            add(&units[phase], now - before);
-            longest_unit = now - before > longest_unit ? now - before : longest_unit;
-        } while (status == NPKSD_MORE && now - begin + longest_unit < slice);
+            size_t phase = checking                       ? 3
+                : model.calls > fit_calls + options.pilot ? 2
+                : model.calls > fit_calls                 ? 1
+                                                          : 0;
+            add(&items[phase], now - before);
+            longest_item = now - before > longest_item ? now - before : longest_item;
+        } while (status == NPKSD_MORE && now - begin + longest_item < slice);
         add(&slices, now - begin);
-        if (slices.count % 250 == 0) {
+        if (slices.count % 100 == 0) {
             size_t done, total;
             npksd_tester_progress(tester, &done, &total);
-            printf("frame %4zu: %zu of %zu units\n", slices.count, done, total);
+            printf("frame %4zu: %zu of %zu items\n", slices.count, done, total);
         }
     }
     npksd_result result;
     if (status == NPKSD_OK)
-        status = npksd_tester_check(tester, observed, &result, NULL); /* as long as one replicate */
+        status = npksd_tester_check_end(tester, &result, NULL);
     npksd_tester_destroy(tester);
     if (status != NPKSD_OK) {
         fprintf(stderr, "frame_budget: %s\n", npksd_status_string(status));
@@ -122,6 +131,6 @@ int main(void)
     printf("  %-12s %6s %10s %10s\n", "milliseconds", "count", "average", "longest");
     print("slices", &slices);
     for (size_t k = 0; k < PHASES; k++)
-        print(phases[k], &units[k]);
+        print(phases[k], &items[k]);
     return EXIT_SUCCESS;
 }

@@ -1,7 +1,8 @@
 // From C++: a class as the generator, vectors for the rows, an exception for an error.
 //
-// The header is C++11 as it stands; its functions have C linkage. A callback must not throw into
-// the library: it returns non-zero, and the caller finds the exception where the callback left it.
+// The header is C++11 as it stands; its functions have C linkage. An exception thrown through
+// npksd_test would leak its memory: the callback catches it and returns non-zero, and the caller
+// finds it where the callback left it.
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <cstdio>

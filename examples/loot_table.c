@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHESTS = 200, COLUMNS = 4 };
 static const char *const column_names[COLUMNS] = { "gold", "power", "rarity", "chests since rare" };
@@ -61,8 +62,8 @@ int main(void)
                    { "1.2, where rare and epic items got half their power", &weak },
                    { "1.3, where the pity timer is forgotten", &pity } };
     npksd_options options = npksd_default_options();
-    options.diagnose = 1;                  /* which columns differ? */
-    options.summary = NPKSD_SUMMARY_ALL;   /* power given rarity: look at all other columns */
+    options.diagnose = 1;                /* which columns and pairs differ? */
+    options.summary = NPKSD_SUMMARY_ALL; /* power given rarity: look at all other columns */
 
     const char *problem = npksd_options_problem(&options, CHESTS, COLUMNS);
     if (problem) {
@@ -77,21 +78,33 @@ int main(void)
     status = npksd_tester_step(tester, SIZE_MAX); /* all at once; frame_budget.c takes its time */
     for (size_t k = 0; k < sizeof builds / sizeof builds[0] && status == NPKSD_OK; k++) {
         static npksd_real session[CHESTS * COLUMNS];
-        npksd_real adjusted[COLUMNS];
-        npksd_diagnosis diagnosis = { NULL, NULL, adjusted, NULL };
+        npksd_real adjusted[COLUMNS], shift[COLUMNS], distance[COLUMNS];
+        npksd_pair pair;
+        npksd_diagnosis diagnosis; /* zero means "not wanted" */
         npksd_result result;
         npksd_rng_state state;
         npksd_rng rng = npksd_rng_seeded(&state, 77, k); /* the world's dice, not the tester's */
         open_chests(session, CHESTS, COLUMNS, &rng, builds[k].table);
+        memset(&diagnosis, 0, sizeof diagnosis);
+        diagnosis.coordinate_p_adjusted = adjusted;
+        diagnosis.coordinate_shift = shift;
+        diagnosis.coordinate_distance = distance;
+        diagnosis.pairs = &pair; /* the pair whose correlation changed most */
+        diagnosis.pair_capacity = 1;
 
         status = npksd_tester_check(tester, session, &result, &diagnosis);
         if (status != NPKSD_OK)
             break;
         printf("build %s\n    p = %.3f, %s\n", builds[k].name, (double)result.p_value,
-               result.reject ? "not the designed table; columns that differ:" : "fits the design");
+               result.reject ? "not the designed table:" : "fits the design");
         for (size_t i = 0; result.reject && i < COLUMNS; i++)
             if (adjusted[i] <= options.alpha)
-                printf("    %-18s p = %.3f\n", column_names[i], (double)adjusted[i]);
+                printf("    %-18s adjusted p = %.3f, shift %+.2f sd, distance %.2f\n",
+                       column_names[i], (double)adjusted[i], (double)shift[i],
+                       (double)distance[i]);
+        if (result.reject && diagnosis.pair_count > 0 && pair.p_adjusted <= options.alpha)
+            printf("    %s and %s: correlation %.2f, by design %.2f\n", column_names[pair.first],
+                   column_names[pair.second], (double)pair.observed, (double)pair.expected);
     }
     npksd_tester_destroy(tester);
     return status == NPKSD_OK ? EXIT_SUCCESS : failed("test", status);

@@ -28,6 +28,7 @@
 
 enum {
     WORST_ROWS = 5,
+    PAIRS = 5,
     TEXT_COLUMNS = 20,
     KEPT_ROWS = 2000,
     NOTES = 16,
@@ -39,24 +40,27 @@ enum {
 /* What was asked for, what was read, and what came out. */
 typedef struct cli_run {
     const char *observed_file, *synthetic_file, *generator, *report;
-    int json, features_given;
+    int json, features_given, fit_rows_given;
     size_t take; /* at most so many observed rows; 0 = all */
     npksd_options options;
     cli_format format;
     char *command; /* this very call, quoted for a shell */
 
-    cli_table observed, synthetic; /* synthetic: of a generator, the rows drawn first */
-    size_t observed_rows;          /* in the file; observed.n of them are used */
-    size_t generator_calls;
+    cli_table observed, synthetic;       /* synthetic: of a generator, the rows drawn first */
+    size_t observed_rows;                /* in the file; observed.n of them are used */
+    size_t generator_calls, equal_calls; /* all, and the last ones that printed the same rows */
     char notes[NOTES][SENTENCE];
     size_t note_count;
 
+    npksd_real *last_rows; /* what the generator printed last */
+
     npksd_result result;
     npksd_diagnosis diagnosis;
+    npksd_pair pairs[PAIRS];
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
     size_t *column_order, *row_order;                                    /* worst first */
-    char headline[SENTENCE], meaning[SENTENCE], caveat[SENTENCE];
+    char headline[SENTENCE], meaning[SENTENCE], where[SENTENCE], kind[SENTENCE], caveat[SENTENCE];
     double seconds;
 } cli_run;
 
@@ -187,9 +191,9 @@ static void print_help(const char *program)
           "  --take 1000        files: at most so many observed rows, at random; 0: all\n"
           "  --summary mean     scores look at: none all mean mean-var neighbours\n"
           "  --estimator auto   their shape: auto gauss poly spline rbf\n"
-          "  --smooth 0         noise for rounded or whole numbers; try 0.1\n"
-          "  --fit-rows 4000    rows to learn the scores from\n"
-          "  --features 0       generator: linear time for many rows; try 512\n"
+          "  --smooth 0         noise for all rows, in deviations; it can cost power\n"
+          "  --fit-rows 4000    generator: rows to learn the scores from\n"
+          "  --features 0       linear time for many rows; try 512\n"
           "Exit status: 0 not rejected, 1 rejected, 2 error.\n"
           "Example, as it is:\n",
           stdout);
@@ -272,9 +276,10 @@ static int read_option(cli_run *run, const char *name, const char *value)
         o->estimator = read_word(name, value, estimator_words);
     else if (strcmp(name, "--smooth") == 0)
         o->smooth = (npksd_real)read_number(name, value, 0, 1000);
-    else if (strcmp(name, "--fit-rows") == 0)
+    else if (strcmp(name, "--fit-rows") == 0) {
         o->fit_rows = read_count(name, value, 2);
-    else if (strcmp(name, "--features") == 0) {
+        run->fit_rows_given = 1;
+    } else if (strcmp(name, "--features") == 0) {
         o->features = read_count(name, value, 0);
         run->features_given = 1;
     } else
@@ -324,8 +329,8 @@ static void read_arguments(cli_run *run, int argc, char **argv)
     if (run->generator && take_given)
         cli_fail("--take: for files only; with --generator the whole of %s is one data set",
                  run->observed_file);
-    if (run->synthetic_file && run->options.features)
-        cli_fail("--features: with --generator only; for files, --take limits the time");
+    if (run->synthetic_file && run->fit_rows_given)
+        cli_fail("--fit-rows: with --generator only; with two files all rows are used");
 }
 
 /* How to repeat this run: the words of the command line, quoted where a shell would want it. */
@@ -426,7 +431,7 @@ static void check_columns(cli_run *run)
                  only);
 }
 
-/* Rows in the order of time resemble their neighbours; then the permutation would be wrong. */
+/* Rows in the order of time resemble their neighbours; then drawing single rows would be wrong. */
 static void check_dependence(cli_run *run)
 {
     const cli_table *t = &run->observed;
@@ -509,7 +514,7 @@ static void take_rows(cli_run *run)
     }
     cli_note(run,
              "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time "
-             "that grows with their square.",
+             "that grows with their square (with --features 512 it does not).",
              kept, t->n);
     t->n = kept;
 }
@@ -545,11 +550,18 @@ static void check_options(const char *problem)
 static void make_room(cli_run *run)
 {
     size_t m = run->observed.m, n = run->observed.n;
+    npksd_diagnosis *d = &run->diagnosis;
     npksd_real *space =
-        (npksd_real *)cli_memory(NULL, 3 * m + n + run->options.replicates, sizeof *space);
-    npksd_diagnosis diagnosis = { space, space + m, space + 2 * m, space + 3 * m };
-    run->diagnosis = diagnosis;
-    run->null_values = space + 3 * m + n;
+        (npksd_real *)cli_memory(NULL, 4 * m + n + run->options.replicates, sizeof *space);
+    memset(d, 0, sizeof *d);
+    d->coordinate_p = space;
+    d->coordinate_p_adjusted = space + m;
+    d->coordinate_shift = space + 2 * m;
+    d->coordinate_distance = space + 3 * m;
+    d->row_influence = space + 4 * m;
+    d->pairs = run->pairs;
+    d->pair_capacity = PAIRS;
+    run->null_values = space + 4 * m + n;
 }
 
 static npksd_status test_samples(cli_run *run, size_t n, size_t rows)
@@ -557,6 +569,29 @@ static npksd_status test_samples(cli_run *run, size_t n, size_t rows)
     const cli_table *a = &run->observed, *b = &run->synthetic;
     return npksd_test_samples_diagnose(a->rows, n, b->rows, rows, a->m, &run->options, &run->result,
                                        &run->diagnosis, run->null_values);
+}
+
+/* A last, shorter block is left out. */
+static void whole_blocks(cli_run *run, cli_table *t)
+{
+    size_t block = run->options.block, rest = t->n % block;
+    if (t->n < block)
+        cli_fail("--block %zu: %s has only %zu rows", block, t->file, t->n);
+    if (rest > 0)
+        cli_note(run, "The last %zu row%s of %s are not a whole block and were left out.", rest,
+                 rest == 1 ? "" : "s", t->file);
+    t->n -= rest;
+}
+
+static void too_few_rows(const cli_run *run, size_t need)
+{
+    size_t block = run->options.block, have = run->synthetic.n, take = 2 * have / block * block;
+    char advice[80] = "";
+    if (have >= npksd_samples_minimum(1) && take >= block)
+        snprintf(advice, sizeof advice, ", or use fewer observed rows: --take %zu", take);
+    cli_fail("%s: too few rows: %zu. Against %zu observed rows at least %zu are needed, and ten "
+             "times as many as observed rows are better. Make more%s",
+             run->synthetic.file, have, run->observed.n, need, advice);
 }
 
 static void run_files(cli_run *run)
@@ -571,19 +606,11 @@ static void run_files(cli_run *run)
     if (block == 1)
         check_dependence(run);
     take_rows(run);
+    whole_blocks(run, a);
+    whole_blocks(run, b);
     size_t n = a->n, need = npksd_samples_minimum(n);
-    if (block > 1 && n % block)
-        cli_fail(
-            "--block %zu: the %zu observed rows of %s are not whole blocks; remove the last %zu",
-            block, n, a->file, n % block);
-    if (block > 1 && b->n / block * block < need)
-        need = (need + block - 1) / block * block;
     if (b->n < need)
-        cli_fail(
-            "%s: too few rows: %zu. Against %zu observed rows at least %zu are needed, better %zu: "
-            "part of them teaches the test, part is compared. Make more, or use fewer observed "
-            "rows: --take %zu",
-            b->file, b->n, n, need, 10 * n, b->n / 2 / block * block);
+        too_few_rows(run, need);
     measure_columns(run);
     check_columns(run);
     check_copies(run);
@@ -661,6 +688,22 @@ static void run_command(cli_run *run, const char *seed, const char *rows, cli_ta
     free(command);
 }
 
+/* The same rows for one seed after the other. A generator of rare events may well print one row
+   many times over, so data sets whose rows are all alike do not count. */
+static void check_repetition(cli_run *run, const npksd_real *before, const cli_table *t)
+{
+    enum { SUSPICIOUS = 16 };
+    size_t bytes = t->m * sizeof *t->rows, r = 1;
+    while (r < t->n && memcmp(t->rows, t->rows + r * t->m, bytes) == 0)
+        r++;
+    int equal = before && r < t->n && memcmp(before, t->rows, t->n * bytes) == 0;
+    run->equal_calls = equal ? run->equal_calls + 1 : 0;
+    if (run->equal_calls == SUSPICIOUS)
+        cli_fail("the generator prints the same rows for every seed. It must use {seed} in CMD, or "
+                 "the environment variable NPKSD_SEED: %s",
+                 run->generator);
+}
+
 /* The first rows are kept for pictures and means. */
 static void keep_rows(cli_run *run, const cli_table *t)
 {
@@ -669,6 +712,14 @@ static void keep_rows(cli_run *run, const cli_table *t)
         return;
     for (size_t r = 0; r < t->n; r++)
         memcpy(cli_new_row(kept, r + 1), t->rows + r * t->m, t->m * sizeof *t->rows);
+}
+
+/* How many data sets the test will draw: for fit, pilot and replicates (npksd.h, options). */
+static size_t expected_calls(const cli_run *run)
+{
+    const npksd_options *o = &run->options;
+    size_t n = run->observed.n, fit = (o->fit_rows + o->fit_rows / 4 + n - 1) / n;
+    return (fit > 10 ? fit : 10) + o->pilot + o->replicates;
 }
 
 /* npksd_sample_fn. Whatever goes wrong ends the program with a better message than a status. */
@@ -682,7 +733,11 @@ static int draw_from_command(npksd_real *rows, size_t count, size_t m, npksd_rng
     snprintf(seed, sizeof seed, "%lu", (unsigned long)(rng->next_fn(rng->user_data) >> 33));
     snprintf(number, sizeof number, "%zu", count);
     run_command(run, seed, number, &t);
+    check_repetition(run, run->generator_calls ? run->last_rows : NULL, &t);
+    run->last_rows = (npksd_real *)cli_memory(run->last_rows, count * m, sizeof *rows);
+    memcpy(run->last_rows, t.rows, count * m * sizeof *rows);
     memcpy(rows, t.rows, count * m * sizeof *rows);
+    cli_progress_show(fmin((double)run->generator_calls / (double)expected_calls(run), 1));
     if (run->generator_calls++ == 0) {
         cli_table again;
         run_command(run, seed, number, &again);
@@ -700,9 +755,6 @@ static int draw_from_command(npksd_real *rows, size_t count, size_t m, npksd_rng
 static void run_generator(cli_run *run)
 {
     cli_table *a = &run->observed;
-    size_t done, total;
-    npksd_tester *tester;
-    npksd_status status;
     if (a->n > TAKE_ROWS && !run->features_given) {
         run->options.features = AUTO_FEATURES;
         cli_note(run,
@@ -714,29 +766,14 @@ static void run_generator(cli_run *run)
     make_room(run);
     run->synthetic.m = a->m;
     run->synthetic.file = "the generator";
-    status = npksd_tester_create(&tester, a->n, a->m, draw_from_command, run, &run->options);
-    while (status == NPKSD_OK || status == NPKSD_MORE) {
-        status = npksd_tester_step(tester, 1);
-        npksd_tester_progress(tester, &done, &total);
-        cli_progress_show((double)done / (double)total);
-        if (status == NPKSD_OK)
-            break;
-    }
-    if (status == NPKSD_ERROR_GENERATOR)
-        cli_fail(
-            "the generator prints the same rows for every seed. It must use {seed} in CMD, or the "
-            "environment variable NPKSD_SEED: %s",
-            run->generator);
+    npksd_status status =
+        npksd_test_diagnose(a->rows, a->n, a->m, draw_from_command, run, &run->options,
+                            &run->result, &run->diagnosis, run->null_values);
     cli_list_check(&run->format.leave_out);
     measure_columns(run);
     check_columns(run);
-    if (status == NPKSD_OK)
-        status = npksd_tester_check(tester, a->rows, &run->result, &run->diagnosis);
-    if (status == NPKSD_OK)
-        status = npksd_tester_null(tester, run->null_values, run->options.replicates, NULL);
     if (status != NPKSD_OK)
         cli_fail("%s", npksd_status_string(status));
-    npksd_tester_destroy(tester);
 }
 
 /* ======== the parts that know cli_run ======== */
@@ -760,7 +797,6 @@ int main(int argc, char **argv)
         }
     }
     run.options = npksd_default_options();
-    run.options.diagnose = 1;
     run.take = TAKE_ROWS;
     run.format.header = -1;
     run.command = quote_command(argc, argv);

@@ -1,7 +1,8 @@
 /* The replicates in an OpenMP loop: a few at a time, to whichever thread is free.
  *
  * Every thread has a worker (scratch memory) of its own; replicate r uses random stream r, so the
- * schedule cannot change a bit. threads.c shows the same with bare threads. */
+ * schedule cannot change a bit. With a caller's rng in the options each worker would also need an
+ * rng of its own. threads.c shows the same with bare threads. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>

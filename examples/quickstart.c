@@ -1,4 +1,3 @@
-// Could these recorded shots have come from this bot? One bot that fits, one that does not.
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>

@@ -6,8 +6,7 @@
  * mean of the strip. To see the stones a test must look at a height *given the heights beside
  * it*: NPKSD_SUMMARY_NEIGHBOURS lets the score of coordinate i know coordinates i-1 and i+1. It
  * is made for rows whose coordinates have an order: series, weather by the hour, strips and rows
- * of a grid. No summary is best for everything (a strip that is smoother than the generator's
- * shows more with NONE), so choose it before you look at the data, not after. */
+ * of a grid. No summary is best for everything: choose it before you look at the data. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>

@@ -57,7 +57,7 @@ static npksd_status run_replicates(npksd_tester *tester, size_t total, size_t th
     size_t started = 0;
     for (; status == NPKSD_OK && started < threads; started++) {
         job *j = &jobs[started];
-        memset(j, 0, sizeof *j); /* a zero rng and user_data: the tester's own */
+        memset(j, 0, sizeof *j); /* zero: the built-in rng; with options.rng each job needs its own */
         j->tester = tester;
         j->worker.scratch = memory + started * scratch;
         j->worker.scratch_bytes = scratch;

@@ -8,8 +8,9 @@
  *
  * The recorded rows are dealt out first: one half trains, the other half tests. Rows that the
  * network was fitted to would make it look better than it is; the p-value is exact only for rows
- * held back. The test is asked again and again during training. Its effect size (ksd2) falls, and
- * in the end 100 rows find no fault, which does not mean that there is none: 600 rows still do. */
+ * held back. The test is asked again and again during training. ksd2, the size of what the
+ * component STEIN sees, falls, and in the end 100 rows find no fault. That does not mean that there
+ * is none: 600 rows still find one. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>

@@ -52,9 +52,21 @@ static inline void law_result(const npksd_result *r)
     LAW(is_number(&r->statistic, 1) && is_number(&r->threshold, 1) && is_number(&r->ksd2, 1));
     LAW(is_number(&r->bandwidth, 1) && r->bandwidth > 0);
     LAW(r->out_of_range >= 0 && r->out_of_range <= 1);
-    LAW(r->replicates > 0 && r->leading > 0 && r->leading <= NPKSD_COMPONENT_ALL && r->flags < 8);
+    LAW(r->replicates > 0 && r->leading > 0 && r->leading <= NPKSD_COMPONENT_ALL && r->flags < 32);
+    LAW(strcmp(npksd_component_string(r->leading), npksd_component_string(0)) != 0);
     LAW(r->reject == 0 || r->reject == 1);
     LAW(r->reject == (r->statistic > r->threshold));
+}
+
+static inline void law_pairs(const npksd_diagnosis *d, size_t m)
+{
+    LAW(d->pair_count <= d->pair_capacity && d->pair_count <= m * (m - 1) / 2);
+    for (size_t k = 0; k < d->pair_count; k++) {
+        const npksd_pair *pair = &d->pairs[k];
+        LAW(pair->first < pair->second && pair->second < m);
+        LAW(pair->p_adjusted > 0 && pair->p_adjusted <= 1);
+        LAW(is_number(&pair->observed, 1) && is_number(&pair->expected, 1));
+    }
 }
 
 enum { MARK = 0xA5 };

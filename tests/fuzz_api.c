@@ -78,7 +78,7 @@ static void take_options(api_case *c)
     o->kernel = take_int(in, 1);
     o->form = take_int(in, 1);
     o->statistic = take_int(in, 2);
-    o->components = 1 + (unsigned)take_int(in, 14);
+    o->components = 1 + (unsigned)take_int(in, NPKSD_COMPONENT_ALL - 1);
     o->standardize = take_int(in, 1);
     o->features = take_byte(in) % 3 == 0 ? take_size(in, 40) : 0;
     o->stop_after = take_byte(in) % 3 == 0 ? take_size(in, 20) : 0;
@@ -149,12 +149,22 @@ static void run_test(api_case *c)
 
 typedef struct diagnosis_room {
     npksd_real statistic[M_MOST], p[M_MOST], adjusted[M_MOST], influence[N_MOST];
+    npksd_real shift[M_MOST], distance[M_MOST];
+    npksd_pair pairs[M_MOST];
     npksd_diagnosis diagnosis;
 } diagnosis_room;
 
-static void open_room(diagnosis_room *room, int coordinates)
+/* coordinates: what options.diagnose prepares; margins: not with the bootstrap */
+static void open_room(diagnosis_room *room, int coordinates, int margins)
 {
     memset(room, MARK, sizeof *room);
+    memset(&room->diagnosis, 0, sizeof room->diagnosis);
+    if (coordinates && margins) {
+        room->diagnosis.coordinate_shift = room->shift;
+        room->diagnosis.coordinate_distance = room->distance;
+        room->diagnosis.pairs = room->pairs;
+        room->diagnosis.pair_capacity = M_MOST;
+    }
     room->diagnosis.coordinate_statistic = coordinates ? room->statistic : NULL;
     room->diagnosis.coordinate_p = coordinates ? room->p : NULL;
     room->diagnosis.coordinate_p_adjusted = coordinates ? room->adjusted : NULL;
@@ -166,6 +176,8 @@ static void law_room(const diagnosis_room *room, npksd_status status, size_t n, 
     if (status != NPKSD_OK) {
         LAW(is_marked(room->influence, sizeof room->influence));
         LAW(is_marked(room->p, sizeof room->p) && is_marked(room->adjusted, sizeof room->adjusted));
+        LAW(is_marked(room->shift, sizeof room->shift) && is_marked(room->pairs, sizeof room->pairs));
+        LAW(is_marked(room->distance, sizeof room->distance) && room->diagnosis.pair_count == 0);
         return;
     }
     LAW(is_number(room->influence, n));
@@ -174,6 +186,54 @@ static void law_room(const diagnosis_room *room, npksd_status status, size_t n, 
     LAW(is_number(room->statistic, m));
     for (size_t i = 0; i < m; i++)
         LAW(room->p[i] > 0 && room->p[i] <= 1 && room->adjusted[i] > 0 && room->adjusted[i] <= 1);
+    law_pairs(&room->diagnosis, m);
+    if (room->diagnosis.coordinate_shift == NULL)
+        return;
+    LAW(is_number(room->shift, m));
+    for (size_t i = 0; i < m; i++)
+        LAW(room->distance[i] >= 0 && room->distance[i] <= 1);
+}
+
+static void run_test_diagnose(api_case *c)
+{
+    npksd_result result;
+    diagnosis_room room;
+    static npksd_real null_values[2000];
+    memset(&result, MARK, sizeof result);
+    open_room(&room, 1, !c->options.calibration);
+    c->calls = 0;
+    npksd_status status = npksd_test_diagnose(c->observed, c->n, c->m, sample, c, &c->options, &result,
+                                              &room.diagnosis, null_values);
+    law_status(status);
+    LAW(c->heap.live == 0);
+    law_room(&room, status, c->n, c->m);
+    if (status == NPKSD_OK) {
+        law_result(&result);
+        LAW(is_number(null_values, result.replicates));
+    } else {
+        LAW(is_marked(&result, sizeof result));
+    }
+}
+
+/* A check in steps, which must be the check: result is that of the latter. */
+static void use_steps(api_case *c, npksd_tester *tester, size_t items, const npksd_result *expected)
+{
+    npksd_result result;
+    size_t done = 0, total = 0;
+    LAW(npksd_tester_check_begin(tester, c->observed) == NPKSD_OK);
+    npksd_status status = NPKSD_MORE;
+    memset(&result, MARK, sizeof result);
+    while (status == NPKSD_MORE) {
+        npksd_tester_progress(tester, &done, &total);
+        LAW(done < total);
+        LAW(npksd_tester_check_end(tester, &result, NULL) == NPKSD_ERROR_STATE);
+        status = npksd_tester_step(tester, items);
+    }
+    LAW(is_marked(&result, sizeof result));
+    LAW(status == NPKSD_OK && npksd_tester_check_end(tester, &result, NULL) == NPKSD_OK);
+    LAW(memcmp(&result.p_value, &expected->p_value, sizeof result.p_value) == 0);
+    LAW(memcmp(&result.statistic, &expected->statistic, sizeof result.statistic) == 0);
+    LAW(memcmp(&result.ksd2, &expected->ksd2, sizeof result.ksd2) == 0);
 }
 
 static void use_blob(api_case *c, npksd_tester *tester, const npksd_result *expected)
@@ -189,6 +249,15 @@ static void use_blob(api_case *c, npksd_tester *tester, const npksd_result *expe
     LAW(npksd_tester_save(tester, blob, size, &again) == NPKSD_OK && again == size);
     npksd_status status = npksd_tester_load(&loaded, blob, size, &allocator);
     LAW(status == NPKSD_OK || status == NPKSD_ERROR_MEMORY);
+    size_t bytes = 0;
+    LAW(npksd_blob_info(blob, size, &n, &m, &bytes) == NPKSD_OK && n == c->n && m == c->m);
+    npksd_tester *placed = NULL;
+    unsigned char *workspace = (unsigned char *)malloc(bytes);
+    LAW(npksd_tester_load_into(&placed, blob, size, workspace, bytes - 1) == NPKSD_ERROR_MEMORY);
+    LAW(placed == NULL);
+    LAW(npksd_tester_load_into(&placed, blob, size, workspace, bytes) == NPKSD_OK);
+    use_steps(c, placed, 7, expected);
+    free(workspace);
     free(blob);
     if (status == NPKSD_OK) {
         npksd_tester_shape(loaded, &n, &m);
@@ -205,7 +274,7 @@ static void use_workers(api_case *c, npksd_tester *tester)
     npksd_worker worker;
     size_t first = take_size(&c->in, 19), count = take_size(&c->in, 5);
     size_t bytes = npksd_tester_scratch_size(tester), width = npksd_tester_width(tester);
-    npksd_real out[8 * (1 + M_MOST)];
+    npksd_real out[8 * (2 + M_MOST)];
     memset(&worker, 0, sizeof worker);
     memset(out, MARK, sizeof out);
     worker.scratch = malloc(bytes);
@@ -251,18 +320,19 @@ static void run_tester(api_case *c)
     law_status(status);
     npksd_tester_progress(tester, &done, &total);
     LAW(done <= total);
-    open_room(&room, c->options.diagnose);
+    open_room(&room, c->options.diagnose, !c->options.calibration);
     memset(&result, MARK, sizeof result);
     npksd_status checked = npksd_tester_check(tester, c->observed, &result, &room.diagnosis);
     law_status(checked);
     law_room(&room, checked, c->n, c->m);
     if (checked == NPKSD_OK) {
         law_result(&result);
-        LAW(done == total || c->options.calibration);
+        LAW(done == total);
         LAW(npksd_tester_null(tester, null_values, REPLICATES_MOST, &count) == NPKSD_OK);
         LAW(is_number(null_values, count < REPLICATES_MOST ? count : REPLICATES_MOST));
         LAW(npksd_tester_scores(tester, c->observed, c->n, scores) == NPKSD_OK);
         LAW(is_number(scores, c->n * c->m));
+        use_steps(c, tester, units, &result);
         use_blob(c, tester, &result);
     } else {
         LAW(is_marked(&result, sizeof result));
@@ -280,7 +350,7 @@ static void run_samples(api_case *c)
     const char *problem = npksd_samples_problem(&c->options, c->n, rows, c->m);
     int coordinates = take_byte(&c->in) % 2;
     memset(&result, MARK, sizeof result);
-    open_room(&room, coordinates);
+    open_room(&room, coordinates, 1);
     npksd_status status = npksd_test_samples_diagnose(c->observed, c->n, c->synthetic, rows, c->m,
                                                       &c->options, &result, &room.diagnosis,
                                                       null_values);
@@ -359,6 +429,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     case 4: run_primitives(&c); break;
     default:
         run_test(&c);
+        run_test_diagnose(&c);
         run_tester(&c);
         break;
     }

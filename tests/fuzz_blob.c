@@ -2,7 +2,7 @@
  * Blobs from strangers. The first byte of the input says what the rest is:
  *     even   the blob itself
  *     odd    edits (place, kind, value) of a blob that the library made; the second byte says which one
- * and bit 1 of it whether the harness makes length and checksum right, as a stranger with ill will would.
+ * and bit 1 of it whether the harness makes length and checksum right, as somebody who crafts a blob would.
  */
 #include "blob_bytes.h"
 #include "fuzz.h"
@@ -88,8 +88,10 @@ static void use(npksd_tester *tester, fuzz_heap *heap)
 {
     enum { ROWS = 64, COLUMNS = 8 };
     static npksd_real rows[ROWS * COLUMNS], scores[ROWS * COLUMNS], influence[ROWS];
-    static npksd_real coordinates[3][COLUMNS];
+    static npksd_real coordinates[5][COLUMNS];
+    npksd_pair pairs[3];
     npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
     npksd_result result;
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 1, 0);
@@ -103,11 +105,18 @@ static void use(npksd_tester *tester, fuzz_heap *heap)
     diagnosis.coordinate_p = wide ? coordinates[1] : NULL;
     diagnosis.coordinate_p_adjusted = wide ? coordinates[2] : NULL;
     diagnosis.row_influence = influence;
+    diagnosis.coordinate_shift = wide ? coordinates[3] : NULL;
+    diagnosis.coordinate_distance = wide ? coordinates[4] : NULL;
+    diagnosis.pairs = pairs;
+    diagnosis.pair_capacity = wide ? 3 : 0;
     for (int large = 0; large < 2; large++) {
         npksd_status status = npksd_tester_check(tester, rows, &result, &diagnosis);
         LAW(status == NPKSD_OK);
         law_result(&result);
         LAW(is_number(influence, n));
+        law_pairs(&diagnosis, m);
+        for (size_t i = 0; i < m && wide; i++)
+            LAW(is_number(&coordinates[3][i], 1) && is_number(&coordinates[4][i], 1));
         LAW(npksd_tester_scores(tester, rows, n, scores) == NPKSD_OK);
         LAW(is_number(scores, n * m));
         for (size_t i = 0; i < n * m; i++)
@@ -153,6 +162,16 @@ int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
     npksd_status status = npksd_tester_load(&tester, bytes, size, &allocator);
     LAW(status == NPKSD_OK || status == NPKSD_ERROR_FORMAT || status == NPKSD_ERROR_MEMORY);
     LAW((status == NPKSD_OK) == (tester != NULL));
+    size_t n = 0, m = 0, needed = 0;
+    npksd_status info = npksd_blob_info(bytes, size, &n, &m, &needed);
+    LAW(info == NPKSD_OK || (info == NPKSD_ERROR_FORMAT && status == info));
+    if (info == NPKSD_OK && needed < HEAP_LIMIT) {
+        npksd_tester *placed = (npksd_tester *)bytes;
+        unsigned char *workspace = (unsigned char *)malloc(needed);
+        LAW(npksd_tester_load_into(&placed, bytes, size, workspace, needed) == status);
+        LAW((status == NPKSD_OK) == (placed != NULL));
+        free(workspace);
+    }
     if (tester != NULL)
         use(tester, &heap);
     npksd_tester_destroy(tester);

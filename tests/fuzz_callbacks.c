@@ -147,7 +147,7 @@ static void take_case(callback_case *c, const unsigned char *bytes, size_t size)
     o->diagnose = (bits & 32) != 0;
     o->calibration = (bits & 64) != 0;
     o->standardize = (bits & 128) == 0;
-    o->components = 1 + take_byte(in) % 15;
+    o->components = 1 + take_byte(in) % NPKSD_COMPONENT_ALL;
     o->kernel = (int)(take_byte(in) % 2);
     o->form = (int)(take_byte(in) % 2);
     o->allocator = fuzz_allocator(&c->heap);
@@ -207,6 +207,28 @@ static void run_scores(callback_case *c, npksd_tester *tester, int finished)
     LAW(status == NPKSD_OK ? is_number(scores, c->n * c->m) : is_marked(scores, sizeof scores));
 }
 
+/* A check in steps: a callback that fails discards it, and leaves the tester as it was. */
+static void run_steps(callback_case *c, npksd_tester *tester, size_t items, int finished)
+{
+    npksd_result result;
+    memset(&result, MARK, sizeof result);
+    c->met_nan = c->met_give_up = 0;
+    npksd_status status = npksd_tester_check_begin(tester, c->observed);
+    LAW(finished ? status == NPKSD_OK : status == NPKSD_ERROR_STATE);
+    if (!finished)
+        return;
+    do
+        status = npksd_tester_step(tester, items);
+    while (status == NPKSD_MORE);
+    law_of_trouble(c, status);
+    npksd_status end = npksd_tester_check_end(tester, &result, NULL);
+    LAW(end == (status == NPKSD_OK ? NPKSD_OK : NPKSD_ERROR_STATE));
+    if (end == NPKSD_OK)
+        law_result(&result);
+    else
+        LAW(is_marked(&result, sizeof result));
+}
+
 static void run_tester(callback_case *c)
 {
     npksd_tester *tester = (npksd_tester *)c;
@@ -219,7 +241,7 @@ static void run_tester(callback_case *c)
     }
     size_t units = 1 + take_byte(&c->in), first = take_byte(&c->in) % (REPLICATES + 1);
     npksd_worker worker;
-    npksd_real values[REPLICATES * (1 + M_MOST)];
+    npksd_real values[REPLICATES * (2 + M_MOST)];
     memset(&worker, 0, sizeof worker);
     memset(values, MARK, sizeof values);
     status = npksd_tester_step(tester, units);
@@ -247,6 +269,7 @@ static void run_tester(callback_case *c)
         else
             LAW(is_marked(&result, sizeof result));
     }
+    run_steps(c, tester, units, status == NPKSD_OK);
     run_scores(c, tester, status == NPKSD_OK);
     npksd_tester_destroy(tester);
 }
@@ -276,21 +299,42 @@ static void run_one_call(callback_case *c, unsigned which)
         law_result(&result);
 }
 
-static void run_diagnosis(callback_case *c)
+static void run_diagnosis(callback_case *c, int with_generator)
 {
-    npksd_real out[3 * M_MOST + N_MOST + REPLICATES];
+    npksd_real out[5 * M_MOST + N_MOST + REPLICATES];
     npksd_result result;
-    npksd_diagnosis diagnosis = { out, out + M_MOST, out + 2 * M_MOST, out + 3 * M_MOST };
+    npksd_pair pair;
+    npksd_diagnosis diagnosis;
+    npksd_status status;
+    int margins = !c->options.calibration;
+    memset(&diagnosis, 0, sizeof diagnosis);
     memset(out, MARK, sizeof out);
     memset(&result, MARK, sizeof result);
-    npksd_status status =
-        npksd_test_samples_diagnose(c->observed, c->n, c->synthetic, SYNTHETIC, c->m, &c->options, &result,
-                                    &diagnosis, out + 3 * M_MOST + N_MOST);
+    memset(&pair, MARK, sizeof pair);
+    diagnosis.coordinate_statistic = out;
+    diagnosis.coordinate_p = out + M_MOST;
+    diagnosis.coordinate_p_adjusted = out + 2 * M_MOST;
+    diagnosis.coordinate_shift = margins ? out + 3 * M_MOST : NULL;
+    diagnosis.coordinate_distance = margins ? out + 4 * M_MOST : NULL;
+    diagnosis.row_influence = out + 5 * M_MOST;
+    diagnosis.pairs = &pair;
+    diagnosis.pair_capacity = (size_t)margins;
+    npksd_real *null_values = out + 5 * M_MOST + N_MOST;
+    if (with_generator)
+        status = npksd_test_diagnose(c->observed, c->n, c->m, sample, c, &c->options, &result, &diagnosis,
+                                     null_values);
+    else
+        status = npksd_test_samples_diagnose(c->observed, c->n, c->synthetic, SYNTHETIC, c->m,
+                                             &c->options, &result, &diagnosis, null_values);
     law_of_trouble(c, status);
-    if (status == NPKSD_OK)
+    if (status == NPKSD_OK) {
         law_result(&result);
-    LAW(status == NPKSD_OK ? is_number(out, sizeof out / sizeof out[0])
-                           : is_marked(out, sizeof out) && is_marked(&result, sizeof result));
+        law_pairs(&diagnosis, c->m);
+        LAW(is_number(out, sizeof out / sizeof out[0]));
+    } else {
+        LAW(is_marked(out, sizeof out) && is_marked(&result, sizeof result));
+        LAW(is_marked(&pair, sizeof pair) && diagnosis.pair_count == 0);
+    }
 }
 
 static void run_primitives(callback_case *c)
@@ -312,11 +356,11 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
 {
     static callback_case c;
     take_case(&c, bytes, size);
-    unsigned which = take_byte(&c.in) % 7;
+    unsigned which = take_byte(&c.in) % 8;
     if (which == 4)
         run_tester(&c);
-    else if (which == 5)
-        run_diagnosis(&c);
+    else if (which == 5 || which == 7)
+        run_diagnosis(&c, which == 7);
     else if (which == 6)
         run_primitives(&c);
     else

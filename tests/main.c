@@ -16,7 +16,9 @@
     X(suite_edge)                                                                                 \
     X(suite_faults)                                                                               \
     X(suite_blob)                                                                                 \
-    X(suite_paths)
+    X(suite_paths)                                                                                \
+    X(suite_samples)                                                                              \
+    X(suite_regressions)
 
 #define DECLARE(name) SUITE_EXTERN(name);
 SUITES(DECLARE)

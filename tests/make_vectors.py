@@ -25,7 +25,7 @@ inputs are small multiples of a power of two, which float and double read alike.
                  ring: 16 vectors in units of the bandwidth; wide, narrow: the numbers of the two bands
     margin       n m fit_rows sets[D n m] observed[n m] anderson[m] spread[m] shift[m] distance[m]
                  numbers[4] correlations[m m] expected[m m] pair
-                 sets: D whole data sets of the fit; the first fit_rows rows are kept, all are reference
+                 sets: D whole data sets of the fit; fit_rows of the first rows are kept, all are reference
     combination  pilot[] mean sd skew probe[] answer[]
                  answer: (z + h(z, skew)) / 2 of each probe
     features     n m form statistic scale weights[0 or m] rows scores omega[F m] answer magnitude
@@ -311,7 +311,7 @@ def margin_cases():
         D = max(-(-5 * N // (4 * n)), 10)
         sets = change(src.normal(D * n, m))
         observed = grid_round(moved(change(src.normal(n, m))))
-        kept = sets[:N]
+        kept = sets[spread(N, n)]
         ordered = np.sort(kept, axis=0)
         edges = ordered[[int((k + 0.5) * N / 128) for k in range(128)]]
         mean, sd, constant = scale_columns(LD(kept))

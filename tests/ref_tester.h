@@ -270,49 +270,65 @@ typedef struct ref_view_of {
     npksd_real *raw, *X, *S, *weights;
 } ref_view_of;
 
-/* Sets the numbers of these options; returns how many the options ask for, twice the same included. */
-REF_FN size_t ref_numbers(ref_tester *t)
+/* Is scale k of the options one that came before it? */
+REF_FN int ref_scale_again(const npksd_options *options, size_t k)
+{
+    for (size_t before = 0; before < k && k < options->scale_count; before++)
+        if (!(options->scales[before] < options->scales[k])
+            && !(options->scales[before] > options->scales[k]))
+            return 1;
+    return 0;
+}
+
+/* Of one kind: at each scale, or in parts. */
+REF_FN void ref_add_numbers(ref_tester *t, unsigned kind, int statistic)
 {
     static const double usual[2][2] = { { 1.0 / 64, 1.0 / 8 }, { 1.0 / 8, 1.0 / 2 } };
-    static const int statistics[2] = { NPKSD_STATISTIC_V, NPKSD_STATISTIC_U };
     const npksd_options *o = &t->options;
-    size_t scales = o->scale_count ? o->scale_count : 2, asked = 0;
+    int mirror = kind == NPKSD_COMPONENT_MIRROR, stein = kind == NPKSD_COMPONENT_STEIN || mirror;
+    size_t scales = o->scale_count ? o->scale_count : 2;
+    size_t parts = stein ? scales
+        : kind == NPKSD_COMPONENT_MMD    ? 2
+        : kind == NPKSD_COMPONENT_MARGIN ? 4
+                                         : 1;
+    for (size_t part = 0; part < parts; part++) {
+        ref_number number;
+        memset(&number, 0, sizeof number);
+        number.kind = kind;
+        number.statistic = statistic;
+        number.part = (int)part;
+        number.two_sided = mirror || (kind == NPKSD_COMPONENT_MARGIN && part == 3);
+        if (stein)
+            number.scale = o->scale_count ? (double)o->scales[part] : usual[mirror][part];
+        if (!stein || !ref_scale_again(o, part))
+            t->number[t->count++] = number;
+    }
+}
+
+/* The numbers that the options ask for. */
+REF_FN void ref_numbers(ref_tester *t)
+{
+    const npksd_options *o = &t->options;
+    int V = o->statistic != NPKSD_STATISTIC_U, U = o->statistic != NPKSD_STATISTIC_V && t->n > 1;
     t->count = 0;
-    for (unsigned kind = 1; kind < NPKSD_COMPONENT_ALL; kind *= 2)
-        for (int s = 0; s < 2; s++) {
-            int stein = kind <= NPKSD_COMPONENT_MIRROR, two_sided = kind == NPKSD_COMPONENT_MIRROR;
-            int both = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
-            int wanted = both ? o->statistic == statistics[s] || o->statistic == NPKSD_STATISTIC_UV
-                              : s == 0;
-            size_t parts = stein ? scales
-                : kind == NPKSD_COMPONENT_MMD ? 2
-                : kind == NPKSD_COMPONENT_MARGIN ? 4 : 1;
-            if (!ref_has(o, kind) || !wanted || (both && s == 1 && t->n == 1)
-                || (kind == NPKSD_COMPONENT_PAIR && t->m == 1))
-                continue;
-            for (size_t part = 0; part < parts; part++, asked++) {
-                ref_number *number = &t->number[t->count++];
-                memset(number, 0, sizeof *number);
-                number->kind = kind;
-                number->statistic = statistics[s];
-                number->part = (int)part;
-                number->two_sided = two_sided || (kind == NPKSD_COMPONENT_MARGIN && part == 3);
-                if (stein)
-                    number->scale =
-                        o->scale_count ? (double)o->scales[part] : usual[two_sided][part];
-                for (size_t before = 0; before < part && stein && o->scale_count; before++)
-                    if (!(o->scales[before] < o->scales[part])
-                        && !(o->scales[before] > o->scales[part])) {
-                        t->count--; /* it is there already */
-                        break;
-                    }
-            }
-        }
-    return asked;
+    for (unsigned kind = 1; kind < NPKSD_COMPONENT_ALL; kind *= 2) {
+        int both = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
+        if (!ref_has(o, kind) || (kind == NPKSD_COMPONENT_PAIR && t->m == 1))
+            continue;
+        if (V || !both)
+            ref_add_numbers(t, kind, NPKSD_STATISTIC_V);
+        if (U && both)
+            ref_add_numbers(t, kind, NPKSD_STATISTIC_U);
+    }
 }
 
 /* T is then the number itself. */
 REF_FN int ref_is_single(const ref_tester *t) { return t->count == 1 && !t->number[0].two_sided; }
+
+REF_FN size_t ref_pilot(const ref_tester *t)
+{
+    return ref_is_single(t) && !t->options.diagnose ? 0 : t->options.pilot;
+}
 
 REF_FN void ref_operator(const ref_tester *t, const npksd_real *rows, size_t count, npksd_real *X,
                          npksd_real *S)
@@ -608,9 +624,7 @@ REF_FN void ref_evaluate(const ref_tester *t, const recorder *log, size_t first,
 REF_FN int ref_calibrate(ref_tester *t, const recorder *log, size_t used)
 {
     const npksd_options *o = &t->options;
-    size_t b = o->replicates, m = t->m, asked = ref_numbers(t), pilot = o->pilot;
-    if (asked == 1 && ref_is_single(t) && !o->diagnose)
-        pilot = 0;
+    size_t b = o->replicates, m = t->m, pilot = ref_pilot(t);
     if (log->calls != used + pilot + b)
         return 1;
     double *values = ref_reals((pilot + b) * REF_COMPONENTS), *table = ref_reals(pilot + 1);
@@ -714,7 +728,6 @@ REF_FN int ref_tester_pool(ref_tester *t, const npksd_real *pool, size_t all, si
                            const npksd_options *options)
 {
     recorder log;
-    size_t pilot = options->pilot, b = options->replicates;
     memset(t, 0, sizeof *t);
     memset(&log, 0, sizeof log);
     t->options = *options;
@@ -723,9 +736,8 @@ REF_FN int ref_tester_pool(ref_tester *t, const npksd_real *pool, size_t all, si
     if (ref_fit_pool(&t->fit, pool, all, n, m, options))
         return 1;
     ref_references(t);
-    if (ref_numbers(t) == 1 && ref_is_single(t) && !options->diagnose)
-        pilot = 0;
-    log.calls = pilot + b;
+    size_t pilot = ref_pilot(t);
+    log.calls = pilot + options->replicates;
     log.sets = new_reals(log.calls * n * m);
     log.after = (npksd_rng_state *)calloc(log.calls, sizeof *log.after);
     for (size_t r = 0; r < log.calls; r++) {

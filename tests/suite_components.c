@@ -223,6 +223,8 @@ TEST recorded_problem(const problem *p)
     set_options(&options, p->words);
     if (FLOAT_BUILD && options.estimator == NPKSD_ESTIMATOR_AUTO)
         SKIPm("float may choose another ridge");
+    if (FLOAT_BUILD && p->m > 256 && ref_has(&options, NPKSD_COMPONENT_STEIN))
+        SKIPm("float loses the skewness of numbers as small as exp(-32)");
     CHECK_CALL(run_problem(p, options));
     PASS();
 }
@@ -363,6 +365,8 @@ TEST random_problems(uint64_t seed, size_t problems_wanted)
         int explicit_score = options.estimator == NPKSD_ESTIMATOR_CALLBACK;
         if (p.shape == SHAPE_HUGE && (!options.standardize || explicit_score))
             continue; /* overflows in plain loops */
+        if (p.shape == SHAPE_HUGE && options.summary == NPKSD_SUMMARY_CALLBACK)
+            continue; /* beyond what a summary in the caller's units may be */
         if (p.shape == SHAPE_CONSTANT && explicit_score)
             continue; /* that score does not belong to it */
         if (FLOAT_BUILD && (p.shape == SHAPE_FAR || options.bandwidth > 0 || p.n < 7))

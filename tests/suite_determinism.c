@@ -15,8 +15,8 @@ static int has_null(const npksd_options *options)
     return options->calibration == NPKSD_CALIBRATE_MONTE_CARLO;
 }
 
-/* units for the next step; pattern 0 means a different number each time */
-static size_t next_units(size_t pattern, npksd_rng *rng)
+/* items for the next step; pattern 0 means a different number each time */
+static size_t next_items(size_t pattern, npksd_rng *rng)
 {
     if (pattern > 0)
         return pattern;
@@ -33,7 +33,7 @@ static npksd_status run(const npksd_options *options, size_t pattern, outcome *o
         npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, options);
     if (status == NPKSD_OK) {
         do
-            status = npksd_tester_step(tester, next_units(pattern, &rng));
+            status = npksd_tester_step(tester, next_items(pattern, &rng));
         while (status == NPKSD_MORE);
     }
     if (status == NPKSD_OK && has_null(options))
@@ -49,6 +49,25 @@ static int same_outcome(const outcome *a, const outcome *b)
     return a->null_count == b->null_count
         && memcmp(a->null_values, b->null_values, sizeof a->null_values) == 0
         && same_result(&a->result, &b->result);
+}
+
+/* Values that reach tau. What is below it by no more than the tolerance of ties may count or not:
+   1e-8 of T, in float 1e-3; `most` counts with twice that. */
+static size_t reached(const npksd_real *null_values, npksd_real tau, int most)
+{
+    npksd_real size = tau < -1 ? -tau : tau > 1 ? tau : 1;
+    npksd_real tie = most ? size * (npksd_real)(sizeof tau == 4 ? 2e-3 : 2e-8) : 0;
+    size_t count = 0;
+    for (size_t r = 0; r < SMALL_REPLICATES; r++)
+        count += null_values[r] + tie >= tau;
+    return count;
+}
+
+static int is_p_value(npksd_real p, const npksd_real *null_values, npksd_real tau)
+{
+    double low = (double)(1 + reached(null_values, tau, 0)) / (SMALL_REPLICATES + 1);
+    double high = (double)(1 + reached(null_values, tau, 1)) / (SMALL_REPLICATES + 1);
+    return (double)p > low - 1e-6 && (double)p < high + 1e-6;
 }
 
 TEST any_step_pattern(size_t v)
@@ -104,8 +123,10 @@ TEST early_stop_counts_the_same_null(void)
     size_t exceeded = 0, used = 0;
     options.stop_after = 3;
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &tiered));
+    npksd_real tau = tiered.result.statistic, tie = (npksd_real)(sizeof tau == 4 ? 1e-3 : 1e-8);
+    tie *= tau < -1 ? -tau : tau > 1 ? tau : 1;
     while (used < SMALL_REPLICATES && exceeded < options.stop_after)
-        exceeded += tiered.null_values[used++] >= tiered.result.statistic;
+        exceeded += tiered.null_values[used++] + tie >= tau;
     npksd_real p = exceeded == options.stop_after
         ? (npksd_real)exceeded / (npksd_real)used
         : (npksd_real)(exceeded + 1) / (npksd_real)(SMALL_REPLICATES + 1);
@@ -123,11 +144,8 @@ TEST p_value_from_null_values(size_t v)
     npksd_options options = variant_options(v);
     outcome out;
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &out));
-    size_t exceeded = 0;
-    for (size_t r = 0; r < SMALL_REPLICATES; r++)
-        exceeded += out.null_values[r] >= out.result.statistic;
-    npksd_real p = (npksd_real)(exceeded + 1) / (npksd_real)(SMALL_REPLICATES + 1);
-    ASSERT_IN_RANGE(p, out.result.p_value, 1e-6); /* -ffast-math may divide here as it likes */
+    npksd_real p = out.result.p_value;
+    ASSERT(is_p_value(p, out.null_values, out.result.statistic));
     ASSERT_EQ(out.result.p_value <= options.alpha, out.result.reject);
     ASSERT_EQ(out.result.reject, out.result.statistic > out.result.threshold);
     ASSERT(out.result.p_low <= p && p <= out.result.p_high);
@@ -249,12 +267,191 @@ TEST workers_equal_steps(size_t v)
     PASS();
 }
 
+/* Replicate r is a data set like any other: its rows, given to check, return null value r. */
+TEST rows_of_a_replicate(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_real rows[SMALL_N * SMALL_M], null_values[SMALL_REPLICATES];
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, null_values, SMALL_REPLICATES, NULL));
+    for (size_t r = 0; r < SMALL_REPLICATES; r++) {
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, r);
+        npksd_result result;
+        chain_sample(rows, SMALL_N, SMALL_M, &rng, NULL);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+        ASSERT_MEM_EQ(&null_values[r], &result.statistic, sizeof result.statistic);
+        ASSERT(is_p_value(result.p_value, null_values, null_values[r]));
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== a check in steps ======== */
+
+typedef struct reasons {
+    npksd_real numbers[5][SMALL_M], influence[SMALL_N];
+    npksd_pair pairs[SMALL_M];
+    npksd_diagnosis diagnosis;
+} reasons;
+
+/* All that these options can answer. */
+static npksd_diagnosis *ask(reasons *r, const npksd_options *options)
+{
+    memset(r, 0, sizeof *r);
+    r->diagnosis.row_influence = r->influence;
+    if (!options->diagnose)
+        return &r->diagnosis;
+    r->diagnosis.coordinate_statistic = r->numbers[0];
+    r->diagnosis.coordinate_p = r->numbers[1];
+    r->diagnosis.coordinate_p_adjusted = r->numbers[2];
+    r->diagnosis.coordinate_shift = r->numbers[3];
+    r->diagnosis.coordinate_distance = r->numbers[4];
+    r->diagnosis.pairs = r->pairs;
+    r->diagnosis.pair_capacity = SMALL_M;
+    return &r->diagnosis;
+}
+
+static int same_reasons(const reasons *a, const reasons *b)
+{
+    return memcmp(a->numbers, b->numbers, sizeof a->numbers) == 0
+        && memcmp(a->influence, b->influence, sizeof a->influence) == 0
+        && memcmp(a->pairs, b->pairs, sizeof a->pairs) == 0
+        && a->diagnosis.pair_count == b->diagnosis.pair_count;
+}
+
+TEST check_in_steps(size_t v)
+{
+    static const size_t patterns[] = { 1, SIZE_MAX, 3, 0 };
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_result whole, stepped;
+    reasons all, some;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 78);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &whole, ask(&all, &options)));
+    for (size_t p = 0; p < 4; p++) {
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+        npksd_status status = NPKSD_MORE;
+        while (status == NPKSD_MORE)
+            status = npksd_tester_step(tester, next_items(patterns[p], &rng));
+        ASSERT_STATUS(NPKSD_OK, status);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &stepped, ask(&some, &options)));
+        ASSERT(same_result(&whole, &stepped));
+        ASSERT(same_reasons(&all, &some));
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST a_pending_check(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result first, other, result;
+    npksd_real rows[SMALL_N * SMALL_M], bad[SMALL_N * SMALL_M];
+    for (size_t i = 0; i < SMALL_N * SMALL_M; i++)
+        rows[i] = 3 * data[i] + 1;
+    memcpy(bad, data, sizeof bad);
+    bad[4] = not_a_number();
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &first, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &other, NULL));
+    memset(&result, UNTOUCHED, sizeof result);
+
+    /* too early: it stays pending */
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT(untouched(&result, sizeof result));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+
+    /* a diagnosis that was not prepared: it stays pending, too */
+    npksd_real p[SMALL_M];
+    npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.coordinate_p = p;
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_check_end(tester, &result, &diagnosis));
+    ASSERT(untouched(&result, sizeof result));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT(same_result(&first, &result));
+    ASSERT_STATUSm("only once", NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+
+    /* a second begin discards the first, be it half done or done */
+    for (size_t items = 0; items < 3; items++) {
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, rows));
+        ASSERT(npksd_tester_step(tester, items == 2 ? SIZE_MAX : items) >= 0);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
+        ASSERT(same_result(&first, &result));
+    }
+
+    /* and so does a check, or rows with a NaN */
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 1));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+    ASSERT(same_result(&other, &result));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_check_begin(tester, bad));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT(same_result(&other, &result));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* A callback that fails in a check's step takes that check with it, and nothing else. */
+TEST a_pending_check_fails(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result first, result;
+    test_source source;
+    size_t done = 0, total = 0;
+    memset(&source, 0, sizeof source);
+    options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+    options.score_fn = chain_score;
+    options.score_user_data = &source;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &first, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    source.bad_call = source.calls + 2;
+    npksd_status status = NPKSD_MORE;
+    while (status == NPKSD_MORE)
+        status = npksd_tester_step(tester, 1);
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, status);
+    npksd_tester_progress(tester, &done, &total);
+    ASSERT_EQ_FMT(total, done, "%zu");
+    ASSERT_STATUSm("nothing to do", NPKSD_OK, npksd_tester_step(tester, 1));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT(same_result(&first, &result));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 TEST blob_equals_tester(size_t v)
 {
     npksd_options options = variant_options(v);
     npksd_tester *tester = NULL, *loaded = NULL;
     npksd_result result, again;
     npksd_real scores[2][SMALL_N * SMALL_M];
+    reasons here, there;
     size_t bytes = 0, written = 0;
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
@@ -267,14 +464,50 @@ TEST blob_equals_tester(size_t v)
     ASSERT_EQ_FMT(bytes, written, "%zu");
     ASSERT_STATUS(NPKSD_OK, npksd_tester_load(&loaded, blob, bytes, NULL));
     free(blob);
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(loaded, data, &again, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, ask(&here, &options)));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(loaded, data, &again, ask(&there, &options)));
+    ASSERT(same_reasons(&here, &there));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(loaded, data));
+    ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(loaded, 1));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(loaded, SIZE_MAX));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(loaded, &again, ask(&there, &options)));
+    ASSERT(same_reasons(&here, &there));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, SMALL_N, scores[0]));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(loaded, data, SMALL_N, scores[1]));
     npksd_tester_destroy(loaded);
     npksd_tester_destroy(tester);
     ASSERT(same_result(&result, &again));
     ASSERT_MEM_EQ(scores[0], scores[1], sizeof scores[0]);
+    PASS();
+}
+
+/* One call, with reasons: the tester's own. */
+TEST test_diagnose_equals_tester(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_result plain, result;
+    npksd_real null_values[SMALL_REPLICATES];
+    outcome tiered;
+    reasons by_tester, by_call;
+    npksd_tester *tester = NULL;
+    options.diagnose = 1;
+    if (npksd_options_problem(&options, SMALL_N, SMALL_M) || !has_null(&options))
+        PASS(); /* stop_after; linear time with the scalar form */
+    ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &tiered));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &plain, ask(&by_tester, &options)));
+    npksd_tester_destroy(tester);
+    ask(&by_call, &options);
+    options.diagnose = 0; /* the call implies it */
+    ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(data, SMALL_N, SMALL_M, chain_sample, NULL, &options,
+                                                &result, &by_call.diagnosis, null_values));
+    ASSERT(same_result(&plain, &result) && same_result(&tiered.result, &result));
+    ASSERT(same_reasons(&by_tester, &by_call));
+    ASSERT_MEM_EQ(tiered.null_values, null_values, sizeof null_values);
+    ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(data, SMALL_N, SMALL_M, chain_sample, NULL, &options,
+                                                &result, NULL, null_values));
     PASS();
 }
 
@@ -380,43 +613,81 @@ TEST units_do_not_matter(size_t v)
 
 /* ======== progress ======== */
 
+/* Items are counted one by one: those of the fit, and those of a check that is pending. */
 TEST progress(size_t v)
 {
     npksd_options options = variant_options(v);
     npksd_tester *tester = NULL;
+    npksd_result result;
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, test_seed, 77);
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
-    size_t done = 1, total = 0, before = 0, all = 0;
+    size_t done = 1, total = 0, before = 0, all = 0, prepared = 0;
     npksd_tester_progress(tester, &before, &all);
     ASSERT_EQ_FMT((size_t)0, before, "%zu");
     ASSERT(all > 0);
-    npksd_status status = NPKSD_MORE;
-    while (status == NPKSD_MORE) {
-        size_t units = 1 + next_units(0, &rng);
-        ASSERTm("unfinished, but nothing left", before < all);
-        status = npksd_tester_step(tester, units);
-        ASSERT(status >= 0);
-        npksd_tester_progress(tester, &done, &total);
+    for (int check = 0; check < 2; check++) {
+        npksd_status status = NPKSD_MORE;
+        while (status == NPKSD_MORE) {
+            size_t items = next_items(0, &rng), left = all - before;
+            status = npksd_tester_step(tester, items);
+            npksd_tester_progress(tester, &done, &total);
+            ASSERT_EQ_FMT(all, total, "%zu");
+            ASSERT_EQ_FMT(before + (items < left ? items : left), done, "%zu");
+            ASSERT_STATUS(done < all ? NPKSD_MORE : NPKSD_OK, status);
+            before = done;
+        }
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, 1));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+        npksd_tester_progress(tester, &done, NULL);
+        npksd_tester_progress(tester, NULL, &total);
+        ASSERT_EQ_FMT(all, done, "%zu");
         ASSERT_EQ_FMT(all, total, "%zu");
-        ASSERT_GT(done, before);
-        ASSERT_LTE(done, all); /* more than units: part of the fit was over early */
-        before = done;
+        if (check == 0) {
+            prepared = all;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+            npksd_tester_progress(tester, &before, &all);
+            ASSERT_EQ_FMT(prepared, before, "%zu");
+            ASSERT(all > prepared);
+        }
     }
-    ASSERT_STATUS(NPKSD_OK, status);
-    ASSERT_EQ_FMT(total, done, "%zu");
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, 1));
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
-    npksd_tester_progress(tester, &done, NULL);
-    npksd_tester_progress(tester, NULL, &total);
-    ASSERT_EQ_FMT(all, done, "%zu");
-    ASSERT_EQ_FMT(all, total, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
+    npksd_tester_progress(tester, &done, &total);
+    ASSERT_EQ_FMT(prepared, done, "%zu");
+    ASSERT_EQ_FMT(prepared, total, "%zu");
     npksd_tester_destroy(tester);
     PASS();
 }
 
-TEST a_generator_call_is_a_unit(void)
+/* What others have drawn counts as done as soon as its turn comes. */
+TEST progress_with_workers(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_real values[SMALL_REPLICATES] = { 0 };
+    size_t done = 0, total = 0, left = 0;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    npksd_tester_progress(tester, &done, &total);
+    left = total - done;
+    ASSERT_EQ_FMT((size_t)0, left % SMALL_REPLICATES, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, 3, values));
+    npksd_tester_progress(tester, &done, NULL);
+    ASSERT_EQ_FMT(left - 3 * (left / SMALL_REPLICATES), total - done, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, SMALL_REPLICATES - 2, 2, values));
+    size_t steps = 0;
+    while (npksd_tester_step(tester, 1) == NPKSD_MORE)
+        steps++;
+    ASSERT_EQ_FMT(left - 5 * (left / SMALL_REPLICATES), steps + 1, "%zu");
+    npksd_tester_progress(tester, &done, NULL);
+    ASSERT_EQ_FMT(total, done, "%zu");
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+TEST a_generator_call_is_an_item(void)
 {
     npksd_options options = small_options();
     npksd_tester *tester = NULL;
@@ -484,6 +755,10 @@ static void run_variants(void)
         RUN_VARIANT(scores_do_not_disturb_steps);
         RUN_VARIANT(scores_row_by_row);
         RUN_VARIANT(progress);
+        RUN_VARIANT(check_in_steps);
+        RUN_VARIANT(test_diagnose_equals_tester);
+        if (has_null(&options) && !(options.smooth > 0) && !options.resample_redraw)
+            RUN_VARIANT(rows_of_a_replicate);
         if (has_null(&options))
             RUN_VARIANT(workers_equal_steps);
         if (options.estimator != NPKSD_ESTIMATOR_CALLBACK
@@ -500,6 +775,9 @@ SUITE(suite_determinism)
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 3000);
     run_variants();
     RUN_TEST(early_stop_counts_the_same_null);
-    RUN_TEST(a_generator_call_is_a_unit);
+    RUN_TEST(a_pending_check);
+    RUN_TEST(a_pending_check_fails);
+    RUN_TEST(progress_with_workers);
+    RUN_TEST(a_generator_call_is_an_item);
     RUN_TEST(step_errors_are_sticky);
 }

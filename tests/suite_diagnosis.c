@@ -1,4 +1,4 @@
-/* Where do they differ: shares of coordinates, their p-values, influence of rows, range, flags. */
+/* Where do they differ: columns, pairs and rows, their p-values, range, flags. */
 #include "ref_tester.h"
 
 static npksd_options diagnosis_options(void) { return problem_options(test_seed + 200, "diagnose"); }
@@ -40,6 +40,113 @@ TEST stored_coordinates(void)
         free(scores);
         free(share);
         free(pull);
+    }
+    vectors_close(&v);
+    PASS();
+}
+
+/* Columns and pairs from stored fit rows: the reference, and the library itself where it tells. */
+typedef struct replay {
+    const npksd_real *sets;
+    size_t count, calls; /* data sets; later calls draw anew */
+} replay;
+
+static int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    replay *source = (replay *)user_data;
+    if (source->calls < source->count)
+        memcpy(rows, source->sets + source->calls * count * m, count * m * sizeof *rows);
+    else
+        chain_sample(rows, count, m, rng, NULL);
+    source->calls++;
+    return 0;
+}
+
+static double *stored_numbers(vectors *v, const char *key, size_t count)
+{
+    double *out = ref_reals(count);
+    if (vectors_size(v, key) != count)
+        vectors_fail(v, key);
+    for (size_t k = 0; k < count; k++)
+        out[k] = strtod(vectors_next(v), NULL);
+    return out;
+}
+
+TEST stored_margins(void)
+{
+    vectors v;
+    size_t cases = vectors_open(&v, "margin");
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        snprintf(name, sizeof name, "%s %zu", vectors_word(&v, "case"), c);
+        size_t n = vectors_size(&v, "n"), m = vectors_size(&v, "m"), N, size;
+        N = vectors_size(&v, "fit_rows");
+        npksd_real *sets = vectors_array(&v, "sets", &size);
+        npksd_real *observed = vectors_array(&v, "observed", NULL);
+        double *anderson = stored_numbers(&v, "anderson", m), *spread = stored_numbers(&v, "spread", m);
+        double *shift = stored_numbers(&v, "shift", m), *distance = stored_numbers(&v, "distance", m);
+        double *numbers = stored_numbers(&v, "numbers", 4);
+        double *r = stored_numbers(&v, "correlations", m * m);
+        double *r0 = stored_numbers(&v, "expected", m * m), pair = vectors_real(&v, "pair");
+        npksd_options options = diagnosis_options();
+        npksd_pair *pairs = (npksd_pair *)calloc(m * m, sizeof *pairs);
+        npksd_real *told = new_reals(2 * m);
+        npksd_diagnosis found;
+        npksd_result result;
+        npksd_tester *tester;
+        replay source = { sets, 0, 0 };
+        ref_tester ref;
+        memset(&found, 0, sizeof found);
+        memset(&ref, 0, sizeof ref);
+        found.coordinate_shift = told;
+        found.coordinate_distance = told + m;
+        found.pairs = pairs;
+        found.pair_capacity = m * m;
+        options.fit_rows = N;
+        source.count = size / (n * m);
+        ASSERT_STATUSm(name, NPKSD_OK,
+                       npksd_tester_create(&tester, n, m, replay_sample, &source, &options));
+        ASSERT_STATUSm(name, NPKSD_OK, finish(tester));
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_check(tester, observed, &result, &found));
+        ref.options = options;
+        ref.n = n;
+        ref.m = m;
+        ASSERT_EQm(name, 0, ref_fit_make(&ref.fit, sets, NULL, n, m, &options));
+        ref_references(&ref);
+        double four[4], *columns = ref_reals(2 * m), *own = ref_reals(m * m);
+        ref_margin_numbers(&ref, observed, four, columns);
+        ref_correlations(&ref, observed, n, own);
+        ASSERT_AGREE(name, pair, ref_largest_pair(&ref, observed), 1e-12);
+        for (size_t k = 0; k < 4; k++)
+            ASSERT_AGREE(name, numbers[k], four[k], either(1e-10, 1e-5) * (1 + fabs(numbers[k])));
+        for (size_t i = 0; i < m; i++) {
+            double tiny = either(1e-9, 1e-4), most = either(DBL_MAX, (double)FLT_MAX);
+            ASSERT_AGREE(name, anderson[i], columns[i], 1e-10 * (1 + anderson[i]));
+            ASSERT_AGREE(name, spread[i], columns[m + i], 1e-12);
+            ASSERT_AGREE(name, distance[i], told[m + i], tiny);
+            if (fabs(shift[i]) < most)
+                ASSERT_AGREE(name, shift[i], told[i], tiny * (1 + fabs(shift[i])));
+            else
+                ASSERT_AGREE(name, 1, (double)told[i] / most * (shift[i] > 0 ? 1 : -1), 1e-6);
+        }
+        ASSERT_EQ_FMTm(name, m * (m - 1) / 2, found.pair_count, "%zu");
+        for (size_t k = 0; k < found.pair_count; k++) {
+            size_t at = pairs[k].first * m + pairs[k].second;
+            ASSERTm(name, pairs[k].first < pairs[k].second && pairs[k].second < m);
+            ASSERT_AGREE(name, r[at], pairs[k].observed, either(1e-10, 1e-4));
+            ASSERT_AGREE(name, r0[at], pairs[k].expected, either(1e-10, 1e-4));
+            ASSERT_AGREE(name, r[at], own[at], 1e-12);
+            ASSERT_AGREE(name, r0[at], ref.correlations[at], 1e-12);
+        }
+        npksd_tester_destroy(tester);
+        ref_tester_free(&ref);
+        double *all[] = { anderson, spread, shift, distance, numbers, r, r0, columns, own };
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+            free(all[k]);
+        free(sets);
+        free(observed);
+        free(told);
+        free(pairs);
     }
     vectors_close(&v);
     PASS();
@@ -99,46 +206,89 @@ static int p_is_right(const char *name, const double *null_values, size_t stride
     return 0;
 }
 
-static enum greatest_test_res compare_coordinates(const char *name, const ref_tester *t,
-                                                  const ref_view_of *view,
-                                                  const npksd_diagnosis *found)
+static enum greatest_test_res compare_columns(const char *name, const ref_tester *t,
+                                              const ref_view_of *view, const npksd_diagnosis *found)
 {
     size_t m = t->m, b = t->options.replicates;
-    double *v = ref_reals(m), *most = ref_reals(b), sum = 0, V = 0, gap = either(1e-7, 2e-2);
-    ref_coordinates_of(t, view, v);
+    double *most = ref_reals(b), values[REF_COMPONENTS], sum = 0, V = 0;
+    ref_columns columns = ref_columns_new(t);
+    ref_components(t, view, values, &columns);
     for (size_t i = 0; i < m; i++)
-        V += fabs(v[i]);
-    for (size_t r = 0; r < b; r++) { /* the largest standardised share of the coordinates in use */
+        V += fabs(columns.values[i]);
+    for (size_t r = 0; r < b; r++) { /* the largest column of each replicate */
         most[r] = -DBL_MAX;
         for (size_t i = 0; i < m; i++)
-            if (t->weights[i] > 0 || t->options.resample_redraw)
-                most[r] =
-                    fmax(most[r], (t->null_coordinates[r * m + i] - t->v_mean[i]) / t->v_sd[i]);
+            most[r] = fmax(most[r], t->null_columns[r * m + i]);
     }
     for (size_t i = 0; i < m; i++) {
-        double z = (v[i] - t->v_mean[i]) / t->v_sd[i];
+        double value = ref_column_value(t, &columns, i);
+        double gap = either(1e-7, 2e-2) * (1 + fabs(value));
         sum += (double)found->coordinate_statistic[i];
-        ASSERT_AGREE(name, v[i], found->coordinate_statistic[i], either(1e-8, 2e-3) * V);
-        if (!(view->weights[i] > 0)) { /* not drawn: nothing is known of it */
-            ASSERT_AGREE(name, 0, found->coordinate_statistic[i], 0);
-            ASSERT_AGREE(name, 1, found->coordinate_p[i], 0);
-            ASSERT_AGREE(name, 1, found->coordinate_p_adjusted[i], 0);
-            continue;
-        }
-        ASSERT(p_is_right(name, t->null_coordinates + i, m, b, v[i], gap * t->v_sd[i],
-                          found->coordinate_p[i]));
-        ASSERT(
-            p_is_right(name, most, 1, b, z, gap * (1 + fabs(z)), found->coordinate_p_adjusted[i]));
-        if (!t->options.resample_redraw)
-            ASSERT(found->coordinate_p_adjusted[i] >= ref_share(1, b));
+        ASSERT_AGREE(name, columns.values[i], found->coordinate_statistic[i],
+                     either(1e-8, 2e-3) * V);
+        ASSERT(p_is_right(name, t->null_columns + i, m, b, value, gap, found->coordinate_p[i]));
+        ASSERT(p_is_right(name, most, 1, b, value, gap, found->coordinate_p_adjusted[i]));
+        ASSERT(found->coordinate_p_adjusted[i] >= found->coordinate_p[i]);
     }
-    ref_view_of plain = *view;
     ref_tester vector = *t;
     vector.options.form = NPKSD_FORM_VECTOR;
-    ASSERT_AGREE("sum of shares", ref_stein_of(&vector, &plain, 1, NPKSD_STATISTIC_V, 0), sum,
+    ASSERT_AGREE("sum of shares", ref_stein_of(&vector, view, 1, NPKSD_STATISTIC_V, 0), sum,
                  either(1e-8, 2e-3) * V);
-    free(v);
+    ref_columns_free(&columns);
     free(most);
+    PASS();
+}
+
+/* What people read: means apart, distribution functions apart. */
+static enum greatest_test_res compare_margins(const char *name, const ref_tester *t,
+                                              const ref_view_of *view, const npksd_diagnosis *found)
+{
+    for (size_t i = 0; i < t->m; i++) {
+        const ref_coordinate *at = &t->fit.at[i];
+        double mean = 0;
+        for (size_t a = 0; a < t->n; a++)
+            mean += ((double)view->raw[a * t->m + i] - at->mean) / at->scale / (double)t->n;
+        ref_shown shown =
+            ref_margin_shows(&t->margins[i], t->reference_rows, view->raw, t->n, t->m, i);
+        ASSERT_AGREE(name, shown.distance, found->coordinate_distance[i], either(1e-9, 1e-5));
+        if (!at->constant)
+            ASSERT_AGREE(name, mean - t->means[i], found->coordinate_shift[i],
+                         either(1e-8, 2e-3) * (1 + fabs(mean)));
+    }
+    PASS();
+}
+
+/* The pairs that changed most, worst first, and as many as there is room for. */
+static enum greatest_test_res compare_pairs(const char *name, const ref_tester *t,
+                                            const ref_view_of *view, const npksd_diagnosis *found)
+{
+    size_t pairs = t->pair_columns, all = pairs * (pairs - 1) / 2, p = 0;
+    double *r = ref_reals(pairs * pairs), *apart = ref_reals(all), tiny = either(1e-9, 1e-4);
+    ref_correlations(t, view->raw, t->n, r);
+    for (size_t a = 0; a < pairs; a++)
+        for (size_t b = 0; b < a; b++)
+            apart[p++] = fabs(r[a * pairs + b] - t->correlations[a * pairs + b]);
+    qsort(apart, all, sizeof *apart, ref_compare);
+    ASSERT_EQ_FMTm(name, all < found->pair_capacity ? all : found->pair_capacity,
+                   found->pair_count, "%zu");
+    for (size_t k = 0; k < found->pair_count; k++) {
+        const npksd_pair *pair = &found->pairs[k];
+        size_t at[2] = { 0, 0 };
+        for (size_t a = 0; a < pairs; a++) {
+            at[0] = t->paired[a] == pair->first ? a : at[0];
+            at[1] = t->paired[a] == pair->second ? a : at[1];
+        }
+        ASSERTm(name, pair->first < pair->second && t->paired[at[0]] == pair->first
+                    && t->paired[at[1]] == pair->second);
+        double own = r[at[0] * pairs + at[1]], theirs = t->correlations[at[0] * pairs + at[1]];
+        ASSERT_AGREE(name, own, pair->observed, tiny);
+        ASSERT_AGREE(name, theirs, pair->expected, tiny);
+        ASSERT_AGREE(name, apart[all - 1 - k], fabs(own - theirs), 2 * tiny);
+        ASSERT(p_is_right(name, t->null_pairs, 1, t->options.replicates, fabs(own - theirs),
+                          2 * tiny, pair->p_adjusted));
+    }
+    free(r);
+    free(apart);
     PASS();
 }
 
@@ -154,6 +304,65 @@ static void observed_rows(const problem *p, npksd_real *rows)
     rows[(p->n - 1) * p->m] += 2;
 }
 
+static enum greatest_test_res compare_rows(const char *name, const ref_tester *t,
+                                           const ref_view_of *view, const npksd_real *influence)
+{
+    size_t n = t->n;
+    double *pull = ref_reals(n), size = 0, V = ref_stein_of(t, view, 1, NPKSD_STATISTIC_V, 0);
+    influence_of(t, view, pull);
+    for (size_t a = 0; a < n; a++) {
+        size = fmax(size, fabs(pull[a]));
+        V -= (double)influence[a] / (double)n;
+    }
+    for (size_t a = 0; a < n; a++)
+        ASSERT_AGREE(name, pull[a], influence[a], either(1e-8, 2e-3) * size);
+    ASSERT_AGREE("mean influence is V", 0, V, either(1e-8, 2e-3) * size);
+    free(pull);
+    PASS();
+}
+
+/* Room for all outputs; what a tester without diagnose cannot tell is left out. */
+enum { PAIRS = 7 };
+
+static npksd_diagnosis new_diagnosis(size_t n, size_t m, int diagnose)
+{
+    npksd_diagnosis found;
+    npksd_real *numbers = new_reals(5 * m + n);
+    memset(&found, 0, sizeof found);
+    found.row_influence = numbers;
+    if (diagnose) {
+        found.coordinate_statistic = numbers + n;
+        found.coordinate_p = numbers + n + m;
+        found.coordinate_p_adjusted = numbers + n + 2 * m;
+        found.coordinate_shift = numbers + n + 3 * m;
+        found.coordinate_distance = numbers + n + 4 * m;
+        found.pairs = (npksd_pair *)calloc(PAIRS, sizeof *found.pairs);
+        found.pair_capacity = PAIRS;
+    }
+    return found;
+}
+
+static void free_diagnosis(npksd_diagnosis *found)
+{
+    free(found->row_influence);
+    free(found->pairs);
+}
+
+static enum greatest_test_res compare_diagnosis(const char *name, const ref_tester *ref,
+                                                const npksd_real *rows,
+                                                const npksd_diagnosis *found)
+{
+    ref_view_of view = ref_see_observed(ref, rows);
+    if (ref->options.diagnose) {
+        CHECK_CALL(compare_columns(name, ref, &view, found));
+        CHECK_CALL(compare_margins(name, ref, &view, found));
+        CHECK_CALL(compare_pairs(name, ref, &view, found));
+    }
+    CHECK_CALL(compare_rows(name, ref, &view, found->row_influence));
+    ref_unsee(&view);
+    PASS();
+}
+
 static enum greatest_test_res run_problem(const problem *p, npksd_options options)
 {
     size_t n = p->n, m = p->m;
@@ -161,19 +370,11 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
     npksd_tester *tester;
     ref_tester ref;
     npksd_result result;
-    npksd_diagnosis found;
+    npksd_diagnosis found = new_diagnosis(n, m, options.diagnose);
     test_shape shape = p->shape;
-    npksd_real *rows = new_reals(n * m), *numbers = new_reals(3 * m + n);
-    double *pull = ref_reals(n), V, size = 0;
+    npksd_real *rows = new_reals(n * m);
     static char name[160];
     snprintf(name, sizeof name, "%s, %s, n %zu, m %zu", p->name, shape_name(shape), n, m);
-    memset(&found, 0, sizeof found);
-    if (options.diagnose) {
-        found.coordinate_statistic = numbers;
-        found.coordinate_p = numbers + m;
-        found.coordinate_p_adjusted = numbers + 2 * m;
-    }
-    found.row_influence = numbers + 3 * m;
     recorder_begin(&log, shape_sample, &shape, &options);
     ASSERT_STATUSm(name, NPKSD_OK,
                    npksd_tester_create(&tester, n, m, recorder_sample, &log, &options));
@@ -181,25 +382,38 @@ static enum greatest_test_res run_problem(const problem *p, npksd_options option
     ASSERT_EQm(name, 0, ref_tester_make(&ref, &log, n, m, &options));
     observed_rows(p, rows);
     ASSERT_STATUSm(name, NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
-    ref_view_of view = ref_see_observed(&ref, rows);
-    if (options.diagnose)
-        CHECK_CALL(compare_coordinates(name, &ref, &view, &found));
-    influence_of(&ref, &view, pull);
-    V = ref_stein_of(&ref, &view, 1, NPKSD_STATISTIC_V, 0);
-    for (size_t a = 0; a < n; a++) {
-        size = fmax(size, fabs(pull[a]));
-        V -= (double)found.row_influence[a] / (double)n;
-    }
-    for (size_t a = 0; a < n; a++)
-        ASSERT_AGREE(name, pull[a], found.row_influence[a], either(1e-8, 2e-3) * size);
-    ASSERT_AGREE("mean influence is V", 0, V, either(1e-8, 2e-3) * size);
-    ref_unsee(&view);
+    CHECK_CALL(compare_diagnosis(name, &ref, rows, &found));
     ref_tester_free(&ref);
     npksd_tester_destroy(tester);
     recorder_end(&log);
+    free_diagnosis(&found);
     free(rows);
-    free(numbers);
-    free(pull);
+    PASS();
+}
+
+/* The same for fixed samples: "the generator" is then the pool. */
+TEST fixed_samples(size_t n, size_t rows, size_t m, const char *words)
+{
+    npksd_options options = diagnosis_options();
+    npksd_real *pool = new_reals((n + rows) * m);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 83);
+    npksd_diagnosis found = new_diagnosis(n, m, 1);
+    npksd_result result;
+    ref_tester ref;
+    test_shape shape = SHAPE_SKEW;
+    set_options(&options, words);
+    shape_sample(pool, n + rows, m, &rng, &shape);
+    for (size_t a = 0; a < n; a++)
+        pool[a * m] += (npksd_real)0.5;
+    ASSERT_STATUSm(words, NPKSD_OK,
+                   npksd_test_samples_diagnose(pool, n, pool + n * m, rows, m, &options, &result,
+                                               &found, NULL));
+    ASSERT_EQm(words, 0, ref_tester_pool(&ref, pool, n + rows, n, m, &options));
+    CHECK_CALL(compare_diagnosis(words, &ref, pool, &found));
+    ref_tester_free(&ref);
+    free_diagnosis(&found);
+    free(pool);
     PASS();
 }
 
@@ -208,6 +422,9 @@ static const problem problems[] = {
     { "gauss", SHAPE_CHAIN, 1, 3, "" },
     { "gauss", SHAPE_CHAIN, 2, 1, "" },
     { "gauss", SHAPE_CHAIN, 33, 17, "" },
+    { "gauss", SHAPE_CHAIN, 16, 300, "" },
+    { "gauss", SHAPE_TIES, 15, 2, "" },
+    { "gauss", SHAPE_HUGE, 17, 3, "" },
     { "default", SHAPE_SKEW, 20, 2, "auto" },
     { "default", SHAPE_CONSTANT, 16, 3, "auto" },
     { "imq", SHAPE_CHAIN, 17, 3, "imq" },
@@ -249,38 +466,45 @@ TEST recorded_problem(const problem *p)
 /* Each output may be left out, and the others do not change. */
 TEST any_output_alone(void)
 {
-    npksd_real rows[SMALL_N * SMALL_M], all[3 * SMALL_M + SMALL_N], some[SMALL_N];
+    npksd_real rows[SMALL_N * SMALL_M];
     npksd_options options = small_options();
     npksd_tester *tester;
     npksd_result result, again;
-    npksd_diagnosis found, one;
+    npksd_diagnosis all = new_diagnosis(SMALL_N, SMALL_M, 1), some = new_diagnosis(SMALL_N, SMALL_M, 1);
     options.diagnose = 1;
     draw_rows(rows, SMALL_N, SMALL_M, test_seed);
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
-    found.coordinate_statistic = all;
-    found.coordinate_p = all + SMALL_M;
-    found.coordinate_p_adjusted = all + 2 * SMALL_M;
-    found.row_influence = all + 3 * SMALL_M;
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
-    for (int k = 0; k < 4; k++) {
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &all));
+    for (int k = 0; k < 7; k++) {
+        npksd_diagnosis one;
         memset(&one, 0, sizeof one);
-        if (k == 0)
-            one.coordinate_statistic = some;
-        if (k == 1)
-            one.coordinate_p = some;
-        if (k == 2)
-            one.coordinate_p_adjusted = some;
-        if (k == 3)
-            one.row_influence = some;
+        one.coordinate_statistic = k == 0 ? some.coordinate_statistic : NULL;
+        one.coordinate_p = k == 1 ? some.coordinate_p : NULL;
+        one.coordinate_p_adjusted = k == 2 ? some.coordinate_p_adjusted : NULL;
+        one.row_influence = k == 3 ? some.row_influence : NULL;
+        one.coordinate_shift = k == 4 ? some.coordinate_shift : NULL;
+        one.coordinate_distance = k == 5 ? some.coordinate_distance : NULL;
+        one.pairs = k == 6 ? some.pairs : NULL;
+        one.pair_capacity = k == 6 ? PAIRS : 0;
         ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &again, &one));
         ASSERT(same_result(&result, &again));
-        ASSERT_MEM_EQ(all + k * SMALL_M, some, (k < 3 ? SMALL_M : SMALL_N) * sizeof *some);
+        ASSERT_EQ(k == 6 ? all.pair_count : 0, one.pair_count);
+    }
+    ASSERT_MEM_EQ(all.row_influence, some.row_influence,
+                  (SMALL_N + 5 * SMALL_M) * sizeof *rows); /* one array has them all */
+    for (size_t k = 0; k < all.pair_count; k++) {
+        ASSERT_EQ(all.pairs[k].first, some.pairs[k].first);
+        ASSERT_EQ(all.pairs[k].second, some.pairs[k].second);
+        ASSERT_AGREE("pair", all.pairs[k].observed, some.pairs[k].observed, 0);
+        ASSERT_AGREE("pair", all.pairs[k].p_adjusted, some.pairs[k].p_adjusted, 0);
     }
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &again, NULL));
     ASSERT(same_result(&result, &again));
     npksd_tester_destroy(tester);
+    free_diagnosis(&all);
+    free_diagnosis(&some);
     PASS();
 }
 
@@ -317,46 +541,66 @@ static int independent_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
     return 0;
 }
 
-/* One of five independent coordinates is moved: it lights up, and the row that is far out leads. */
-TEST points_at_the_difference(int linear)
+/* What is done to one of five independent columns (or two of them), and what must light up. */
+typedef enum change { MOVED, STRETCHED, BENT, TIED_TOGETHER, ONE_ROW } change;
+
+static void apply_change(change what, npksd_real *rows, size_t n, size_t m)
 {
-    enum { N = 60, M = 5, MOVED = 3, FAR = 17 };
-    npksd_real rows[N * M], p[M], adjusted[M], v[M], pull[N];
+    for (size_t a = 0; a < n; a++) {
+        npksd_real *x = rows + a * m;
+        switch (what) {
+        case MOVED: x[3] += (npksd_real)1.5; break;
+        case STRETCHED: x[3] *= 2; break;
+        case BENT: x[3] = x[3] * x[3] / 2 - 1; break;
+        case TIED_TOGETHER: x[3] = (npksd_real)0.9 * x[1] + (npksd_real)0.43 * x[3]; break;
+        case ONE_ROW:
+            for (size_t i = 0; i < m && a == 17; i++)
+                x[i] = 6;
+            break;
+        }
+    }
+}
+
+TEST points_at_the_difference(change what, int linear)
+{
+    enum { N = 60, M = 5 };
+    npksd_real rows[N * M];
     npksd_options options = npksd_default_options();
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, test_seed, 81);
     npksd_tester *tester;
     npksd_result result;
-    npksd_diagnosis found;
+    npksd_diagnosis found = new_diagnosis(N, M, 1);
     options.seed = test_seed;
     options.fit_rows = 2000;
     options.replicates = 99;
     options.pilot = 40;
     options.diagnose = 1;
     options.features = linear ? 64 : 0;
-    found.coordinate_statistic = v;
-    found.coordinate_p = p;
-    found.coordinate_p_adjusted = adjusted;
-    found.row_influence = pull;
     independent_sample(rows, N, M, &rng, NULL);
-    for (size_t a = 0; a < N; a++)
-        rows[a * M + MOVED] += (npksd_real)1.5;
+    apply_change(what, rows, N, M);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, independent_sample, NULL, &options));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
-    ASSERT(result.reject);
-    ASSERT_AGREE("p", 0.01, p[MOVED], 1e-6);
-    ASSERT_AGREE("adjusted p", 0.01, adjusted[MOVED], 1e-6);
-    for (size_t i = 0; i < M; i++)
-        ASSERT(i == MOVED || (v[MOVED] > 3 * v[i] && adjusted[i] > (npksd_real)0.011));
-    for (size_t i = 0; i < M; i++) /* one row far out in all coordinates, the others ordinary */
-        rows[FAR * M + i] = 6;
-    for (size_t a = 0; a < N; a++)
-        rows[a * M + MOVED] -= (npksd_real)1.5;
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
-    for (size_t a = 0; a < N; a++)
-        ASSERT(a == FAR || pull[FAR] > pull[a]);
+    ASSERT(result.reject || what == ONE_ROW);
+    for (size_t i = 0; i < M && what <= BENT; i++) {
+        const npksd_real *p = found.coordinate_p, *adjusted = found.coordinate_p_adjusted;
+        ASSERT(i == 3 ? p[3] < 0.011 && adjusted[3] < 0.051 : adjusted[i] > adjusted[3]);
+        if (what == MOVED)
+            ASSERT_IN_RANGE(i == 3 ? 1.5 : 0, (double)found.coordinate_shift[i], 0.6);
+        ASSERT(i == 3 || found.coordinate_distance[i] < found.coordinate_distance[3]);
+    }
+    if (what == TIED_TOGETHER) {
+        ASSERT_EQ_FMT((size_t)1, found.pairs[0].first, "%zu");
+        ASSERT_EQ_FMT((size_t)3, found.pairs[0].second, "%zu");
+        ASSERT(found.pairs[0].p_adjusted < 0.011 && found.pairs[1].p_adjusted > 0.011);
+        ASSERT_IN_RANGE(0.9, (double)found.pairs[0].observed, 0.1);
+        ASSERT_IN_RANGE(0, (double)found.pairs[0].expected, 0.1);
+    }
+    for (size_t a = 0; a < N && what == ONE_ROW; a++)
+        ASSERT(a == 17 || found.row_influence[17] > found.row_influence[a]);
     npksd_tester_destroy(tester);
+    free_diagnosis(&found);
     PASS();
 }
 
@@ -375,13 +619,13 @@ TEST out_of_range_is_counted(void)
     recorder_begin(&log, chain_sample, NULL, &options);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, recorder_sample, &log, &options));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
-    ASSERT_EQ(0, ref_fit_make(&fit, log.sets, N, M, &options));
+    ASSERT_EQ(0, ref_fit_make(&fit, log.sets, NULL, N, M, &options));
     npksd_real low[M], high[M];
     for (size_t i = 0; i < M; i++) {
-        low[i] = high[i] = fit.raw[0][i];
+        low[i] = high[i] = fit.keep[i];
         for (size_t r = 0; r < fit.kept; r++) {
-            low[i] = fit.raw[r][i] < low[i] ? fit.raw[r][i] : low[i];
-            high[i] = fit.raw[r][i] > high[i] ? fit.raw[r][i] : high[i];
+            low[i] = fit.keep[r * M + i] < low[i] ? fit.keep[r * M + i] : low[i];
+            high[i] = fit.keep[r * M + i] > high[i] ? fit.keep[r * M + i] : high[i];
         }
     }
     for (size_t outside = 0; outside <= N; outside += 5) {
@@ -472,14 +716,21 @@ TEST ties_begin_above_five_percent(void)
 SUITE(suite_diagnosis)
 {
     RUN_TEST(stored_coordinates);
+    RUN_TEST(stored_margins);
     for (size_t k = 0; k < sizeof problems / sizeof problems[0]; k++) {
         greatest_set_test_suffix(problems[k].name);
         RUN_TESTp(recorded_problem, &problems[k]);
     }
+    RUN_TESTp(fixed_samples, 17, 60, 3, "");
+    RUN_TESTp(fixed_samples, 20, 10, 1, "spline");
+    RUN_TESTp(fixed_samples, 2, 40, 2, "imq block=2");
+    RUN_TESTp(fixed_samples, 17, 60, 4, "features=9 smooth=0.25 resample=2");
     RUN_TEST(any_output_alone);
     RUN_TEST(diagnose_changes_nothing_else);
-    RUN_TESTp(points_at_the_difference, 0);
-    RUN_TESTp(points_at_the_difference, 1);
+    for (int what = MOVED; what <= ONE_ROW; what++) {
+        RUN_TESTp(points_at_the_difference, (change)what, 0);
+        RUN_TESTp(points_at_the_difference, (change)what, 1);
+    }
     RUN_TEST(out_of_range_is_counted);
     RUN_TEST(flags_are_set);
     RUN_TEST(ties_begin_above_five_percent);

@@ -165,6 +165,66 @@ static npksd_status enter_tester(fault_world *world)
     return status;
 }
 
+/* A check in steps, begun anew until it comes to its end. */
+static npksd_status enter_stepped_check(fault_world *world)
+{
+    npksd_tester *tester;
+    npksd_result result;
+    npksd_status status = make_tester(world, &tester), first = NPKSD_ERROR_STATE;
+    if (status == NPKSD_OK) {
+        status = npksd_tester_step(tester, SIZE_MAX);
+        world->outputs_kept = 1;
+    }
+    for (int again = 0; again < 3 && status == NPKSD_OK && first != NPKSD_OK; again++) {
+        npksd_status now = npksd_tester_check_begin(tester, data);
+        memset(&result, UNTOUCHED, sizeof result);
+        if (now == NPKSD_OK)
+            do
+                now = npksd_tester_step(tester, 1);
+            while (now == NPKSD_MORE);
+        npksd_status end = npksd_tester_check_end(tester, &result, NULL);
+        if (now != NPKSD_OK && end != NPKSD_ERROR_STATE)
+            now = NPKSD_MORE; /* a failed check must be gone */
+        world->outputs_kept = untouched(&result, sizeof result);
+        world->failed_checks += now != NPKSD_OK && world->outputs_kept;
+        world->good_checks += now == NPKSD_OK && end == NPKSD_OK;
+        first = again == 0 || now == NPKSD_MORE ? now : first;
+        if (now == NPKSD_OK)
+            break;
+    }
+    world->outputs_kept = status != NPKSD_OK || first != NPKSD_OK;
+    npksd_tester_destroy(tester);
+    return status != NPKSD_OK ? status : first;
+}
+
+static npksd_status enter_test_diagnose(fault_world *world)
+{
+    npksd_result result;
+    npksd_real out[4 * FAULT_M + FAULT_N + FAULT_REPLICATES];
+    npksd_pair pair;
+    npksd_diagnosis diagnosis;
+    int bootstrap = world->options.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    memset(&result, UNTOUCHED, sizeof result);
+    memset(out, UNTOUCHED, sizeof out);
+    memset(&pair, UNTOUCHED, sizeof pair);
+    diagnosis.coordinate_statistic = out;
+    diagnosis.coordinate_p_adjusted = out + FAULT_M;
+    diagnosis.row_influence = out + 4 * FAULT_M;
+    if (!bootstrap) { /* which has neither margins nor pairs */
+        diagnosis.coordinate_shift = out + 2 * FAULT_M;
+        diagnosis.coordinate_distance = out + 3 * FAULT_M;
+        diagnosis.pairs = &pair;
+        diagnosis.pair_capacity = 1;
+    }
+    npksd_status status = npksd_test_diagnose(data, world->n, FAULT_M, chain_sample, &world->sample,
+                                              &world->options, &result, &diagnosis,
+                                              out + 4 * FAULT_M + FAULT_N);
+    world->outputs_kept = untouched(&result, sizeof result) && untouched(out, sizeof out)
+        && untouched(&pair, sizeof pair) && diagnosis.pair_count == 0;
+    return status;
+}
+
 static npksd_status enter_init(fault_world *world)
 {
     npksd_tester *tester;
@@ -312,6 +372,7 @@ static const struct {
     entry_fn enter;
 } entries[] = {
     { "test", enter_test },           { "stopping_test", enter_stopping_test },
+    { "test_diagnose", enter_test_diagnose }, { "stepped_check", enter_stepped_check },
     { "tester", enter_tester },       { "scores", enter_scores },
     { "init", enter_init },
     { "workers", enter_workers },     { "samples", enter_samples },
@@ -414,7 +475,7 @@ TEST every_call_fails(size_t entry)
             ASSERTm("written", !clean.outputs_kept);
             /* all of them if they are few; otherwise some, others in each setting, and the last */
             size_t calls = source_of(&clean, (fault_kind)kind)->calls;
-            size_t step = calls / (test_quick ? 10 : 40) + 1, first = calls - calls / step * step;
+            size_t step = calls / (test_quick ? 10 : 24) + 1, first = calls - calls / step * step;
             first = first == 0 ? step : first;
             clean_calls += calls > 0 ? (calls - first) / step + 1 : 0;
             for (size_t call = first; call <= calls; call += step, tried++)
@@ -463,7 +524,7 @@ TEST replicates_before_a_failure(int diagnose)
     fault_world world;
     npksd_tester *tester;
     npksd_worker worker;
-    npksd_real all[FAULT_REPLICATES * (1 + FAULT_M)], some[FAULT_REPLICATES * (1 + FAULT_M)];
+    npksd_real all[FAULT_REPLICATES * (2 + FAULT_M)], some[FAULT_REPLICATES * (2 + FAULT_M)];
     memset(&worker, 0, sizeof worker);
     start_world(&world, WITH_FIT);
     world.options.diagnose = diagnose;

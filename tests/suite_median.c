@@ -1,30 +1,19 @@
-/* The median distance: ties, clusters and order must not mislead the search for it. */
-#include "support.h"
-#include "ref.h"
+/* npksd_median_distance against stored answers and plain loops, and the bandwidth that comes of it. */
+#include "ref_tester.h"
 
-enum { ROWS = 1500, COLUMNS = 3 };
+enum { ROWS = 20000, COLUMNS = 5 };
 
 typedef enum row_kind {
     CONTINUOUS, BITS, THREE_LEVELS, DICE, SORTED, POWERS, CLUSTERS, ONE_DIFFERS, TWO_VALUES_BLOCKED,
-    PERIODIC, HALVES, GRID, COINS, COIN_AND_NOISE, TINY_STEPS, DECIMALS,
+    PERIODIC, COIN_AND_NOISE, MOSTLY_EQUAL, EQUAL, ZERO, EQUAL_LARGE, EQUAL_SMALL,
     KIND_COUNT
 } row_kind;
 
 static const char *const kind_names[KIND_COUNT] = {
     "continuous", "bits", "three_levels", "dice", "sorted", "powers", "clusters", "one_differs",
-    "two_values_blocked", "periodic", "halves", "grid", "coins", "coin_and_noise", "tiny_steps",
-    "decimals"
+    "two_values_blocked", "periodic", "coin_and_noise", "mostly_equal", "equal",
+    "zero", "equal_large", "equal_small"
 };
-
-/* k^2 rows in two clusters of (k^2 + k) / 2 and (k^2 - k) / 2: as many pairs within as between, so that
-   the two middle distances are far apart. */
-static npksd_real larger_half(size_t count)
-{
-    size_t root = 0;
-    while ((root + 1) * (root + 1) <= count)
-        root++;
-    return (npksd_real)(count + root) / 2;
-}
 
 static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, uint64_t stream)
 {
@@ -43,64 +32,103 @@ static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, u
         case ONE_DIFFERS: rows[i] = i / m == count / 2 ? 1 : 0; break;
         case TWO_VALUES_BLOCKED: rows[i] = i / m < count / 2; break;
         case PERIODIC: rows[i] = (npksd_real)(i / m % 7); break;
-        case HALVES: rows[i] = (row < larger_half(count) ? 0 : 1000) + npksd_normal(&rng); break;
-        /* steps that are no binary fractions: distances that should be equal differ in the last digit */
-        case GRID: rows[i] = (npksd_real)0.7 * (npksd_real)(int)(2 * npksd_normal(&rng) + 20); break;
-        case COINS: rows[i] = u < (npksd_real)0.5 ? (npksd_real)0.1 : (npksd_real)1.3; break;
         case COIN_AND_NOISE: rows[i] = u < (npksd_real)0.7 ? 0 : npksd_normal(&rng); break;
-        case TINY_STEPS: rows[i] = u < (npksd_real)0.4 ? 0 : (npksd_real)(int)(3 * u) * (npksd_real)1e-30; break;
-        case DECIMALS: rows[i] = (npksd_real)0.3 + (npksd_real)0.1 * (npksd_real)(int)(4 * u); break;
+        case MOSTLY_EQUAL: rows[i] = u < (npksd_real)0.95 || i % m > 0 ? 3 : npksd_normal(&rng); break;
+        case EQUAL: rows[i] = 7; break;
+        case ZERO: rows[i] = 0; break;
+        case EQUAL_LARGE: rows[i] = (npksd_real)either(1e200, 1e30); break;
+        case EQUAL_SMALL: rows[i] = (npksd_real)either(1e-200, 1e-30); break;
         case KIND_COUNT: break;
         }
     }
 }
 
-TEST median_is_right(row_kind kind, size_t count, size_t m, uint64_t stream)
+TEST stored_medians(void)
 {
-    static npksd_real rows[ROWS * COLUMNS];
-    static char where[100];
-    npksd_real median = 0;
-    snprintf(where, sizeof where, "%s, %u rows of %u, stream %u", kind_names[kind], (unsigned)count, (unsigned)m,
-             (unsigned)stream);
-    make_rows(kind, rows, count, m, stream);
-    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &median));
-    double expected = ref_median_distance(rows, count, m);
-    ASSERT_IN_RANGEm(where, expected, median, expected * (sizeof median == 4 ? 1e-4 : 1e-12));
+    vectors v;
+    size_t cases = vectors_open(&v, "median");
+    for (size_t c = 0; c < cases; c++) {
+        static char name[64];
+        snprintf(name, sizeof name, "%s", vectors_word(&v, "case"));
+        size_t count = vectors_size(&v, "count"), m = vectors_size(&v, "m");
+        npksd_real *rows = vectors_array(&v, "rows", NULL), out;
+        double answer = vectors_real(&v, "answer");
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &out));
+        ASSERT_AGREE(name, answer, out, either(1e-12, 1e-5) * answer);
+        ASSERT_AGREE("reference", answer, ref_median_distance(rows, count, m), 1e-12 * answer);
+        free(rows);
+    }
+    vectors_close(&v);
     PASS();
 }
 
-TEST median_of(const row_kind *kind)
+/* One row; all pairs up to 512 rows; pairs at shifts beyond; a part of the rows beyond 16384. */
+TEST median_of(row_kind kind)
 {
-    static const size_t counts[] = { 2, 3, 5, 16, 17, 33, 64, 65, 100, 144, 190, 400, 900, ROWS };
+    static const size_t counts[] = { 1, 2, 3, 4, 5, 16, 17, 33, 64, 65, 190, 511, 512, 513, 514, 1500, 16384,
+                                     ROWS };
     size_t largest = test_quick ? 190 : ROWS;
-    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= largest; c++)
-        for (size_t m = 1; m <= COLUMNS; m += counts[c] > 100 ? 2 : 1)
-            CHECK_CALL(median_is_right(*kind, counts[c], m, 5000 + c * COLUMNS + m));
+    npksd_real *rows = new_reals(ROWS * COLUMNS);
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= largest; c++) {
+        size_t count = counts[c], m = c % 3 == 2 ? COLUMNS : 1 + c % 2;
+        static char where[100];
+        npksd_real median = 0;
+        snprintf(where, sizeof where, "%s, %zu rows of %zu", kind_names[kind], count, m);
+        make_rows(kind, rows, count, m, 5000 + c);
+        ASSERT_STATUSm(where, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &median));
+        double expected = ref_median_distance(rows, count, m);
+        ASSERT_AGREE(where, expected, median, either(1e-10, 2e-3) * expected);
+    }
+    free(rows);
     PASS();
 }
 
-/* More pairs than the buffer holds, in many draws: where a bracket ends among equal values is luck. */
-TEST median_of_many(const row_kind *kind)
+/* Rows times a power of two: the median must go with them, but not below the smallest normal number. */
+TEST median_of_any_size(void)
 {
-    static const size_t counts[] = { 129, 200, 288 };
-    for (uint64_t stream = 0; stream < (test_quick ? 2 : 12); stream++)
-        for (size_t c = 0; c < 3; c++)
-            for (size_t m = 1; m <= COLUMNS; m++)
-                CHECK_CALL(median_is_right(*kind, counts[c], m, 7000 + stream));
+    static const int exponents[2][8] = { { -1060, -990, -600, -470, 470, 600, 996, 1020 },
+                                         { -140, -112, -60, -50, 50, 60, 100, 124 } };
+    enum { COUNT = 200, M = 3 };
+    npksd_real rows[COUNT * M], scaled[COUNT * M], out;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 50);
+    for (size_t k = 0; k < COUNT * M; k++) /* 10 bits each: denormal numbers still hold them */
+        rows[k] = (npksd_real)floor(256 * (double)npksd_normal(&rng) + 0.5) / 256;
+    double expected = ref_median_distance(rows, COUNT, M);
+#ifdef __FAST_MATH__
+    size_t first = 1; /* denormal numbers are 0 there */
+#else
+    size_t first = 0;
+#endif
+    for (size_t e = first; e < 8; e++) {
+        int exponent = exponents[FLOAT_BUILD][e];
+        static char name[64];
+        snprintf(name, sizeof name, "rows times 2^%d", exponent);
+        for (size_t k = 0; k < COUNT * M; k++)
+            scaled[k] = (npksd_real)ldexp((double)rows[k], exponent);
+        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(scaled, COUNT, M, NULL, &out));
+        double right = fmax(ldexp(expected, exponent), REF_TINY);
+        ASSERT_AGREE(name, 1, (double)out / right, either(1e-12, 1e-5));
+    }
     PASS();
 }
 
-/* Draws, found among thousands, in which a bracket ends at a value of many pairs: the median is the first or the
-   last of it, one of its two ends, or one of two numbers with none between them. */
-TEST median_at_the_end_of_a_bracket(void)
+/* A coordinate that is large and one that is small: the small one does no harm. */
+TEST median_of_mixed_sizes(void)
 {
-    static const struct { row_kind kind; size_t count, m; uint64_t stream; } draws[] = {
-        { BITS, 200, 1, 7038 },     { BITS, 200, 1, 7028 },         { BITS, 288, 3, 7042 },
-        { BITS, 200, 3, 7017 },     { COINS, 200, 1, 7038 },        { CLUSTERS, 200, 1, 7010 },
-        { DECIMALS, 200, 2, 7066 }, { THREE_LEVELS, 200, 1, 7026 }, { DECIMALS, 1000, 3, 7002 },
-    };
-    for (size_t i = 0; i < sizeof draws / sizeof draws[0]; i++)
-        CHECK_CALL(median_is_right(draws[i].kind, draws[i].count, draws[i].m, draws[i].stream));
+    enum { COUNT = 101 };
+    npksd_real rows[COUNT * 2], wide[COUNT], out;
+    double huge = either(1e300, 1e30);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 51);
+    for (size_t a = 0; a < COUNT; a++) {
+        wide[a] = npksd_normal(&rng);
+        rows[2 * a] = (npksd_real)((double)wide[a] * huge);
+        rows[2 * a + 1] = (npksd_real)((double)npksd_normal(&rng) / huge);
+    }
+    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, COUNT, 2, NULL, &out));
+    double expected = ref_median_distance(wide, COUNT, 1);
+    ASSERT_AGREE("mixed", expected, (double)out / huge, either(1e-12, 1e-5) * expected);
     PASS();
 }
 
@@ -132,13 +160,12 @@ TEST dice_with_default_fit(void)
 
 SUITE(suite_median)
 {
+    RUN_TEST(stored_medians);
     for (int k = 0; k < KIND_COUNT; k++) {
-        row_kind kind = (row_kind)k;
         greatest_set_test_suffix(kind_names[k]);
-        RUN_TEST1(median_of, &kind);
-        greatest_set_test_suffix(kind_names[k]);
-        RUN_TEST1(median_of_many, &kind);
+        RUN_TESTp(median_of, (row_kind)k);
     }
-    RUN_TEST(median_at_the_end_of_a_bracket);
+    RUN_TEST(median_of_any_size);
+    RUN_TEST(median_of_mixed_sizes);
     RUN_TEST(dice_with_default_fit);
 }

@@ -1,7 +1,7 @@
 /* npksd_tester_scores: what was learnt, against stored answers, plain loops and true scores. */
 #include "ref_tester.h"
 
-/* Little work behind the fit: a single component needs no pilot. */
+/* Little work behind the fit: a single number needs no pilot, and no reference. */
 static npksd_options fit_options(size_t fit_rows)
 {
     static const npksd_real one = 1;
@@ -74,6 +74,10 @@ TEST stored_scores(void)
         int both = strcmp(vectors_word(&v, "precision"), "both") == 0;
         size_t n = vectors_size(&v, "n"), m = vectors_size(&v, "m"), count, probes;
         npksd_options options = fit_options(vectors_size(&v, "fit_rows"));
+        if (vectors_size(&v, "whole")) { /* there are references to be made: all rows are used */
+            options.components = NPKSD_COMPONENT_MMD;
+            options.pilot = 2;
+        }
         options.standardize = (int)vectors_size(&v, "standardize");
         options.summary = vectors_enum(&v, vectors_word(&v, "summary"));
         options.estimator = vectors_estimator(&v, vectors_word(&v, "estimator"));
@@ -87,7 +91,7 @@ TEST stored_scores(void)
         ref_fit fit;
         memset(&fit, 0, sizeof fit);
         if (usable)
-            ASSERT_EQm(name, 0, ref_fit_make(&fit, sets, n, m, &options));
+            ASSERT_EQm(name, 0, ref_fit_make(&fit, sets, NULL, n, m, &options));
         ASSERT_EQm(name, m, vectors_size(&v, "family"));
         for (size_t i = 0; i < m; i++) { /* the reference must choose as the script did */
             int family = vectors_estimator(&v, vectors_next(&v));
@@ -96,6 +100,8 @@ TEST stored_scores(void)
         ASSERT_EQm(name, m, vectors_size(&v, "lambda"));
         for (size_t i = 0; i < m; i++) {
             double lambda = strtod(vectors_next(&v), NULL);
+            if (lambda > 0 && lambda < 1e-7) /* the least that there is, of GAUSS; more in float */
+                lambda = fmax(lambda, 50 * REF_EPSILON);
             ASSERT(!usable || fit.at[i].constant
                    || agree("lambda", lambda, fit.at[i].lambda, 1e-7 * lambda));
         }
@@ -151,7 +157,7 @@ typedef struct fit_case {
     int estimator, summary;
     size_t m, n, fit_rows;
     test_shape shape;
-    int standardize;
+    int standardize, whole; /* whole: as for MMD, with all rows of the data sets */
 } fit_case;
 
 /* Rows to evaluate at: drawn ones, ones outside the range, ones far outside. */
@@ -196,13 +202,14 @@ static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
     test_shape shape = c->shape;
     npksd_real *probe = new_reals(PROBES * c->m);
     double *expected = ref_reals(PROBES * c->m);
-    snprintf(name, sizeof name, "estimator %d summary %d m %zu n %zu N %zu %s standardize %d",
-             c->estimator, c->summary, c->m, c->n, c->fit_rows, shape_name(shape), c->standardize);
+    snprintf(name, sizeof name, "estimator %d summary %d m %zu n %zu N %zu %s standardize %d whole %d",
+             c->estimator, c->summary, c->m, c->n, c->fit_rows, shape_name(shape), c->standardize,
+             c->whole);
     recorder_begin(&log, shape_sample, &shape, &options);
     ASSERT_STATUSm(name, NPKSD_OK,
                    npksd_tester_create(&tester, c->n, c->m, recorder_sample, &log, &options));
     ASSERT_STATUSm(name, NPKSD_OK, finish(tester));
-    ASSERT_EQm(name, 0, ref_fit_make(&fit, log.sets, c->n, c->m, &options));
+    ASSERT_EQm(name, 0, ref_fit_make(&fit, log.sets, log.after, c->n, c->m, &options));
     probe_rows(c, probe);
     ref_fit_scores(&fit, probe, PROBES, expected);
     for (size_t group = 0; group < 3; group++) { /* far away scores are larger: not together */
@@ -228,6 +235,10 @@ static npksd_options case_options(const fit_case *c)
     options.estimator = c->estimator;
     options.summary = c->summary;
     options.standardize = c->standardize;
+    if (c->whole) {
+        options.components = NPKSD_COMPONENT_MMD;
+        options.pilot = 2;
+    }
     if (c->summary == NPKSD_SUMMARY_CALLBACK) {
         options.summary_fn = c->m % 2 ? three_summary : odd_summary;
         options.summary_dim = c->m % 2 ? 3 : 2;
@@ -242,7 +253,7 @@ TEST random_fits(int estimator, int summary)
     static const size_t ms[4] = { 1, 2, 3, 5 };
     SKIP_AUTO_IN_FLOAT(estimator);
     for (size_t k = 0; k < 4; k++) {
-        fit_case c = { estimator, summary, ms[k], 20, 140, SHAPE_CHAIN, 1 };
+        fit_case c = { estimator, summary, ms[k], 20, 140, SHAPE_CHAIN, 1, k % 2 };
         size_t turn = (size_t)(estimator + summary) + k;
         c.n = turn % 2 ? 20 : 17;
         c.shape = turn % 3 ? SHAPE_SKEW : SHAPE_CHAIN;
@@ -259,7 +270,7 @@ TEST awkward_fits(int estimator, test_shape shape)
     for (int k = 0; k < 4; k++) {
         static const int summaries[4] = { NPKSD_SUMMARY_MEAN, NPKSD_SUMMARY_ALL,
                                           NPKSD_SUMMARY_NEIGHBOURS, NPKSD_SUMMARY_MEAN_VAR };
-        fit_case c = { estimator, summaries[k], 3, 20, 120, shape, k % 2 };
+        fit_case c = { estimator, summaries[k], 3, 20, 120, shape, k % 2, k / 2 };
         c.m = shape == SHAPE_HUGE && k == 2 ? 1 : 3;
         CHECK_CALL(run_fit(&c, case_options(&c)));
     }
@@ -275,13 +286,15 @@ TEST rows_of_data_sets(void)
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
         for (int estimator = NPKSD_ESTIMATOR_AUTO; estimator <= NPKSD_ESTIMATOR_SPLINE;
              estimator++) {
-            fit_case c = { estimator, NPKSD_SUMMARY_MEAN, 2, 0, 0, SHAPE_TRAJECTORY, 1 };
+            fit_case c = { estimator, NPKSD_SUMMARY_MEAN, 2, 0, 0, SHAPE_TRAJECTORY, 1, 0 };
             if (FLOAT_BUILD && estimator == NPKSD_ESTIMATOR_AUTO)
                 continue; /* may choose another ridge */
             if (sizes[k][1] > 1000 && estimator != (k % 2 ? NPKSD_ESTIMATOR_SPLINE : 0))
                 continue; /* one is enough: the plain loops take their time */
             c.n = sizes[k][0];
             c.fit_rows = sizes[k][1];
+            CHECK_CALL(run_fit(&c, case_options(&c)));
+            c.whole = 1;
             CHECK_CALL(run_fit(&c, case_options(&c)));
         }
     PASS();
@@ -290,7 +303,7 @@ TEST rows_of_data_sets(void)
 TEST degree_basis_and_ridge(void)
 {
     for (size_t k = 0; k < 12; k++) {
-        fit_case c = { 0, 0, 2, 20, 150, SHAPE_SKEW, 1 };
+        fit_case c = { 0, 0, 2, 20, 150, SHAPE_SKEW, 1, 0 };
         c.estimator = (int)(NPKSD_ESTIMATOR_POLY + k % 3);
         c.summary = k % 2 ? NPKSD_SUMMARY_MEAN : NPKSD_SUMMARY_NONE;
         npksd_options options = case_options(&c);
@@ -309,10 +322,42 @@ TEST degree_basis_and_ridge(void)
 /* RBF: more centres than kept rows are as many as there are rows. */
 TEST few_rows_for_centres(void)
 {
-    fit_case c = { NPKSD_ESTIMATOR_RBF, NPKSD_SUMMARY_MEAN, 2, 5, 9, SHAPE_CHAIN, 1 };
+    fit_case c = { NPKSD_ESTIMATOR_RBF, NPKSD_SUMMARY_MEAN, 2, 5, 9, SHAPE_CHAIN, 1, 0 };
     CHECK_CALL(run_fit(&c, case_options(&c)));
     c.summary = NPKSD_SUMMARY_ALL;
     CHECK_CALL(run_fit(&c, case_options(&c)));
+    PASS();
+}
+
+/* A column twice, and almost no ridge: what the others already span gets a moderate coefficient, not a
+   huge one, and no error. */
+static int twin_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = k % m == 1 ? rows[k - 1] : npksd_normal(rng);
+    return 0;
+}
+
+TEST collinear_features_are_no_error(void)
+{
+    enum { N = 20, M = 3 };
+    npksd_options options = fit_options(200);
+    npksd_real rows[N * M], scores[N * M];
+    npksd_tester *tester;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 97);
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.summary = NPKSD_SUMMARY_ALL;
+    options.ridge = (npksd_real)either(1e-200, 1e-30);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, twin_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    twin_sample(rows, N, M, &rng, NULL);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, N, scores));
+    ASSERT(finite_bits(scores, N * M));
+    for (size_t k = 0; k < N * M; k++)
+        ASSERT_LT(fabs((double)scores[k]), 100);
+    npksd_tester_destroy(tester);
     PASS();
 }
 
@@ -324,7 +369,7 @@ TEST undrawn_coordinates_have_score_0(int distinct)
     npksd_options options = fit_options(100), whole;
     npksd_real rows[N * M], scores[N * M], all[N * M], weights[M];
     npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, purpose(5));
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, purpose(REF_INDEX_SET, 0));
     npksd_tester *tester;
     draw_rows(rows, N, M, test_seed);
     options.summary = NPKSD_SUMMARY_ALL;
@@ -337,7 +382,7 @@ TEST undrawn_coordinates_have_score_0(int distinct)
         npksd_tester_destroy(tester);
         whole.resample = 3;
         whole.resample_distinct = distinct;
-        rng.seek_fn(purpose(5), rng.user_data);
+        rng.seek_fn(purpose(REF_INDEX_SET, 0), rng.user_data);
         ref_index_set(&rng, M, &whole, weights);
         ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, chain_sample, NULL, &whole));
         ASSERT_STATUS(NPKSD_OK, finish(tester));
@@ -544,6 +589,7 @@ SUITE(suite_scores)
     RUN_TEST(rows_of_data_sets);
     RUN_TEST(degree_basis_and_ridge);
     RUN_TEST(few_rows_for_centres);
+    RUN_TEST(collinear_features_are_no_error);
     RUN_TESTp(undrawn_coordinates_have_score_0, 0);
     RUN_TESTp(undrawn_coordinates_have_score_0, 1);
     RUN_TEST(redrawn_coordinates_are_all_fitted);

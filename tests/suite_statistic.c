@@ -1,4 +1,4 @@
-/* npksd_statistic and npksd_median_distance against stored answers and against plain loops. */
+/* npksd_statistic against stored answers and against plain loops. */
 #include "ref_tester.h"
 
 /* An error is measured against the mean |u| over the pairs: the sum itself may cancel. exp(-87) is
@@ -82,26 +82,29 @@ TEST stored_statistics(void)
 }
 
 /* Hands out words that npksd_normal turns into the numbers of a list: layer 1 of the ziggurat,
-   which reaches from 0 to x_1 and is safe up to 3.22. */
+   which reaches from 0 to x_1 and is safe up to 3.22. 16 frequencies have a stream of their own, in
+   which their first coordinates come first. */
 typedef struct chosen_normals {
-    const npksd_real *list;
-    size_t next;
-    int sought; /* the frequencies' stream was asked for */
+    const npksd_real *list; /* count x m */
+    size_t count, m, panel, next;
 } chosen_normals;
 
 static uint64_t chosen_next(void *user_data)
 {
     chosen_normals *chosen = (chosen_normals *)user_data;
-    double x = (double)chosen->list[chosen->next++], u = fabs(x) / 3.4426198558966519;
+    size_t f = chosen->panel * 16 + chosen->next % 16, k = chosen->next / 16;
+    double x = f < chosen->count ? (double)chosen->list[f * chosen->m + k] : 0;
+    double u = fabs(x) / 3.4426198558966519;
     int bits = FLOAT_BUILD ? 24 : 53;
+    chosen->next++;
     return (uint64_t)(ldexp(u, bits) + 0.5) << (64 - bits) | (x < 0 ? 128 : 0) | 1;
 }
 
 static void chosen_seek(uint64_t stream, void *user_data)
 {
     chosen_normals *chosen = (chosen_normals *)user_data;
+    chosen->panel = (size_t)(stream - purpose(REF_FREQUENCIES, 0));
     chosen->next = 0;
-    chosen->sought |= stream == purpose(6);
 }
 
 TEST stored_features(void)
@@ -132,9 +135,11 @@ TEST stored_features(void)
         int possible = 1;
         for (size_t k = 0; k < count; k++)
             possible &= fabs((double)omega[k]) < 3.2;
-        chosen_normals chosen = { NULL, 0, 0 };
+        chosen_normals chosen = { NULL, 0, 0, SIZE_MAX, 0 };
         npksd_options options = statistic_options(&data, statistic, 1);
         chosen.list = omega;
+        chosen.count = count / data.m;
+        chosen.m = data.m;
         options.rng.next_fn = chosen_next;
         options.rng.seek_fn = chosen_seek;
         options.rng.user_data = &chosen;
@@ -145,7 +150,7 @@ TEST stored_features(void)
             ASSERT_STATUSm(name, NPKSD_OK,
                            npksd_statistic(rows, scores, data.n, data.m, weights, &options, &out));
             ASSERT_AGREE(name, answer, out, bound);
-            ASSERT(chosen.sought);
+            ASSERT_EQ_FMT((count / data.m - 1) / 16, chosen.panel, "%zu");
         }
         matched += (size_t)possible;
         free(weights);
@@ -195,8 +200,8 @@ static const npksd_real *random_weights(npksd_rng *rng, int kind, size_t m, npks
     return kind == WEIGHTS_NONE ? NULL : weights;
 }
 
-enum { MAX_N = 100, MAX_M = 40 };
-static const size_t sizes_n[] = { 1, 2, 3, 15, 16, 17, 31, 33, 100 };
+enum { MAX_N = 300, MAX_M = 40 };
+static const size_t sizes_n[] = { 1, 2, 3, 15, 16, 17, 31, 33, 100, 300 }; /* 16 x 16 rows and more */
 static const size_t sizes_m[] = { 1, 2, 3, 16, 17, 40 };
 enum { COUNT_N = sizeof sizes_n / sizeof sizes_n[0], COUNT_M = sizeof sizes_m / sizeof sizes_m[0] };
 
@@ -284,20 +289,20 @@ TEST first_scale_counts(int kernel)
     PASS();
 }
 
-/* In linear time: the frequencies are normal numbers of stream (6 << 56) over the bandwidth. */
+/* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
     static const size_t counts[] = { 1, 2, 15, 16, 17, 40 };
     static npksd_real rows[MAX_N * MAX_M], scores[MAX_N * MAX_M], given[MAX_M];
-    npksd_rng_state state, draw_state;
+    npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, seed, (uint64_t)(32 + form));
     for (size_t turn = 0; turn < 60; turn++) {
-        static const double scales[] = { 1, 0.5, 0.25, 0.125, 0.3, 2 };
-        size_t n = sizes_n[turn % (COUNT_N - 1)], m = sizes_m[turn % (COUNT_M - 1)];
+        static const double scales[] = { 1, 0.5, 0.25, 0.125, 0.3, 2, 0.0625, 0.015625 };
+        size_t n = sizes_n[turn % (COUNT_N - 2)], m = sizes_m[turn % (COUNT_M - 1)];
         size_t F = counts[turn / 2 % 6];
         int statistic = turn % 2 && n > 1 ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V;
         double width = turn % 7 == 3 ? 0.2 : 1.25;
-        npksd_real scale = (npksd_real)scales[turn % 6], out;
+        npksd_real scale = (npksd_real)scales[turn % 8], out;
         ref_data data = no_data(n, m, NPKSD_KERNEL_GAUSS, form);
         npksd_options options = statistic_options(&data, statistic, width);
         options.seed = seed + turn;
@@ -309,9 +314,10 @@ TEST random_features(int form, uint64_t seed)
         data.scores = scores;
         data.weights = random_weights(&rng, (int)(turn % WEIGHTS_KINDS), m, given);
         npksd_real *omega = new_reals(F * m);
-        npksd_rng draw = npksd_rng_seeded(&draw_state, options.seed, purpose(6));
+        double *drawn = ref_reals(F * m);
+        ref_frequencies(options.seed, REF_FREQUENCIES, F, m, 1 / (double)options.bandwidth, drawn);
         for (size_t k = 0; k < F * m; k++)
-            omega[k] = npksd_normal(&draw) / options.bandwidth;
+            omega[k] = (npksd_real)drawn[k];
         double expected = ref_features(&data, statistic, omega, F, (double)scale);
         double size = fabs(expected);
         size += ref_features(&data, NPKSD_STATISTIC_V, omega, F, (double)scale);
@@ -322,6 +328,7 @@ TEST random_features(int form, uint64_t seed)
                        npksd_statistic(rows, scores, n, m, data.weights, &options, &out));
         ASSERT_AGREE(name, expected, out, either(1e-9, 1e-3) * size);
         free(omega);
+        free(drawn);
     }
     PASS();
 }
@@ -334,7 +341,8 @@ TEST features_converge(void)
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, test_seed, 34);
     random_problem(&rng, ROWS_NORMAL, N, M, rows, scores);
-    for (int statistic = NPKSD_STATISTIC_V; statistic <= NPKSD_STATISTIC_U; statistic++) {
+    for (int k = 0; k < 2; k++) {
+        int statistic = k ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V;
         ref_data data = no_data(N, M, NPKSD_KERNEL_GAUSS, NPKSD_FORM_VECTOR);
         npksd_options options = statistic_options(&data, statistic, 1.5);
         options.seed = test_seed;
@@ -344,129 +352,6 @@ TEST features_converge(void)
         /* one feature varies by about the V-statistic itself, some 0.1 here */
         ASSERT_AGREE("features", exact, linear, 10 * 0.1 / sqrt((double)F));
     }
-    PASS();
-}
-
-/* ======== median distance ======== */
-
-TEST stored_medians(void)
-{
-    vectors v;
-    size_t cases = vectors_open(&v, "median");
-    for (size_t c = 0; c < cases; c++) {
-        static char name[64];
-        snprintf(name, sizeof name, "%s", vectors_word(&v, "case"));
-        size_t count = vectors_size(&v, "count"), m = vectors_size(&v, "m");
-        npksd_real *rows = vectors_array(&v, "rows", NULL), out;
-        double answer = vectors_real(&v, "answer");
-        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &out));
-        ASSERT_AGREE(name, answer, out, either(1e-12, 1e-6) * answer);
-        ASSERT_AGREE("reference", answer, ref_median_distance(rows, count, m), 1e-6 * answer);
-        free(rows);
-    }
-    vectors_close(&v);
-    PASS();
-}
-
-enum {
-    MEDIAN_NORMAL,
-    MEDIAN_TIED,
-    MEDIAN_TWO_VALUES,
-    MEDIAN_MOSTLY_EQUAL,
-    MEDIAN_ONE_OFF,
-    MEDIAN_CLUSTERS,
-    MEDIAN_KINDS
-};
-
-static void median_rows(npksd_rng *rng, int kind, size_t count, size_t m, npksd_real *rows)
-{
-    for (size_t a = 0; a < count; a++)
-        for (size_t i = 0; i < m; i++) {
-            npksd_real x = npksd_normal(rng), u = npksd_uniform(rng);
-            switch (kind) {
-            case MEDIAN_TIED: x = (npksd_real)floor((double)x); break;
-            case MEDIAN_TWO_VALUES: x = u < (npksd_real)0.5 ? 2 : 5; break;
-            case MEDIAN_MOSTLY_EQUAL: x = u < (npksd_real)0.9 || i > 0 ? 3 : x; break;
-            case MEDIAN_ONE_OFF: x = a + 1 == count ? 4 : 1; break;
-            case MEDIAN_CLUSTERS: x = x / 1024 + (a % 2 ? 1 : -1); break;
-            default: break;
-            }
-            rows[a * m + i] = x;
-        }
-}
-
-TEST random_medians(int kind)
-{
-    static const size_t counts[] = { 1, 2, 3, 4, 5, 15, 16, 17, 18, 33, 63, 64, 65, 130, 257, 400 };
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, (uint64_t)(40 + kind));
-    for (size_t c = 0; c < sizeof counts / sizeof counts[0] + 2; c++) {
-        /* two large ones, an even and an odd number of pairs */
-        size_t count = c < 16 ? counts[c] : c == 16 ? 1001 : 1499, m = c % 3 == 2 ? 5 : 1 + c % 2;
-        if (c >= 16 && kind % 2 != (int)(c % 2))
-            continue;
-        npksd_real *rows = new_reals(count * m), out;
-        median_rows(&rng, kind, count, m, rows);
-        double expected = ref_median_distance(rows, count, m);
-        static char name[64];
-        snprintf(name, sizeof name, "rows %d, %zu of %zu numbers", kind, count, m);
-        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(rows, count, m, NULL, &out));
-        /* these two have median 0: a mean of up to a million numbers */
-        int mean = kind == MEDIAN_TWO_VALUES || kind == MEDIAN_MOSTLY_EQUAL;
-        ASSERT_AGREE(name, expected, out,
-                     either(mean ? 1e-10 : 1e-12, mean ? 2e-3 : 1e-5) * expected);
-        free(rows);
-    }
-    PASS();
-}
-
-/* Rows times a power of two: the median must go with them, to the ends of the range. */
-TEST median_of_any_size(void)
-{
-    static const int exponents[2][8] = { { -1060, -990, -600, -470, 470, 600, 996, 1020 },
-                                         { -140, -112, -60, -50, 50, 60, 100, 124 } };
-    enum { COUNT = 200, M = 3 };
-    npksd_real rows[COUNT * M], scaled[COUNT * M], out;
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 50);
-    for (size_t k = 0; k < COUNT * M; k++) /* 10 bits each: denormal numbers still hold them */
-        rows[k] = (npksd_real)floor(256 * (double)npksd_normal(&rng) + 0.5) / 256;
-    double expected = ref_median_distance(rows, COUNT, M);
-#ifdef __FAST_MATH__
-    size_t first = 1; /* denormal numbers are 0 there */
-#else
-    size_t first = 0;
-#endif
-    for (size_t e = first; e < 8; e++) {
-        int exponent = exponents[FLOAT_BUILD][e];
-        static char name[64];
-        snprintf(name, sizeof name, "rows times 2^%d", exponent);
-        for (size_t k = 0; k < COUNT * M; k++)
-            scaled[k] = (npksd_real)ldexp((double)rows[k], exponent);
-        ASSERT_STATUSm(name, NPKSD_OK, npksd_median_distance(scaled, COUNT, M, NULL, &out));
-        double back = ldexp((double)out, -exponent); /* a denormal answer has few digits */
-        double grain = e == 0 ? 1e-3 : either(1e-12, 1e-5);
-        ASSERT_AGREE(name, expected, back, grain * expected);
-    }
-    PASS();
-}
-
-/* A coordinate that is large and one that is small: the small one does no harm. */
-TEST median_of_mixed_sizes(void)
-{
-    enum { COUNT = 101 };
-    npksd_real rows[COUNT * 2], wide[COUNT], out;
-    double huge = either(1e300, 1e30);
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 51);
-    for (size_t a = 0; a < COUNT; a++) {
-        wide[a] = npksd_normal(&rng);
-        rows[2 * a] = (npksd_real)((double)wide[a] * huge);
-        rows[2 * a + 1] = (npksd_real)((double)npksd_normal(&rng) / huge);
-    }
-    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, COUNT, 2, NULL, &out));
-    double expected = ref_median_distance(wide, COUNT, 1);
-    ASSERT_AGREE("mixed", expected, (double)out / huge, either(1e-12, 1e-5) * expected);
     PASS();
 }
 
@@ -485,9 +370,4 @@ SUITE(suite_statistic)
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(features_converge);
-    RUN_TEST(stored_medians);
-    for (int kind = 0; kind < MEDIAN_KINDS; kind++)
-        RUN_TESTp(random_medians, kind);
-    RUN_TEST(median_of_any_size);
-    RUN_TEST(median_of_mixed_sizes);
 }

@@ -1,6 +1,6 @@
 /*
  * Draws what web.c computes. The test runs in slices of a few milliseconds inside
- * requestAnimationFrame: npksd_tester_step does as many units as the page's own clock allows, and
+ * requestAnimationFrame: npksd_tester_step does as many items as the page's own clock allows, and
  * any pattern of steps gives the same bits. Moving a slider starts a new test in the next frame.
  *
  * The settings live in the address (#speed=30.4&n=100), the outcome also in data attributes of the
@@ -19,9 +19,12 @@ const COORDINATES = [
 const COMPONENTS = {
     1: ["STEIN", "shape or location"],
     2: ["MIRROR", "spread or tails"],
-    4: ["MOMENT", "variances or correlations"],
-    8: ["MMD", "proportions of groups"],
+    4: ["MOMENT", "means, variances or covariances"],
+    8: ["MMD", "how often values of each kind occur"],
+    16: ["MARGIN", "single numbers: their mean, spread or distribution"],
+    32: ["PAIR", "how two numbers go together"],
 };
+const OF_SCORES = 1 | 2 | 4; // components that single rows can explain
 const SLIDERS = [
     { id: "speed", label: "Launch speed", min: 28, max: 32, step: 0.1,
         show: (v) => `${v.toFixed(1)} m/s` },
@@ -66,7 +69,7 @@ function text(pointer) {
 function start() {
     const s = settings;
     const status = wasm.web_start(s.n, s.seed, s.speed, s.scatter, s.wind, s.heavy, s.link);
-    run = { n: s.n, units: 4, longest: 0, frames: 0, work: 0, verdict: null };
+    run = { n: s.n, items: 4, longest: 0, frames: 0, work: 0, verdict: null };
     document.body.classList.add("computing");
     byId("verdict-word").textContent = "Computing";
     byId("interval").textContent = "\u00a0";
@@ -85,10 +88,10 @@ function slice() {
     const begin = performance.now();
     let status, before = begin, now;
     do {
-        status = wasm.web_step(run.units);
+        status = wasm.web_step(run.items);
         now = performance.now();
         // steps of about a millisecond: the overshoot is small on slow and fast machines alike
-        run.units = now - before > 1 ? Math.ceil(run.units / 2) : Math.min(64, run.units + 1);
+        run.items = now - before > 1 ? Math.ceil(run.items / 2) : Math.min(64, run.items + 1);
         before = now;
     } while (status === 1 && now - begin < BUDGET_MS);
     run.frames += 1;
@@ -106,12 +109,13 @@ function finish() {
         fail(status);
         return;
     }
-    const v = numbers(wasm.web_verdict(), 10);
+    const v = numbers(wasm.web_verdict(), 11);
     const c = numbers(wasm.web_coordinates(), 16);
+    const pairs = numbers(wasm.web_pairs(), 5 * v[10]);
     run.verdict = { statistic: v[0], p: v[1], low: v[2], high: v[3], threshold: v[4],
         reject: v[5], leading: v[6], replicates: v[7],
-        shares: [...c.slice(0, 4)], adjusted: [...c.slice(8, 12)],
-        simulated: [...c.slice(12, 16)] };
+        distances: [...c.slice(0, 4)], shifts: [...c.slice(4, 8)], adjusted: [...c.slice(8, 12)],
+        simulated: [...c.slice(12, 16)], pairs: [...pairs] };
     run.influence = [...numbers(wasm.web_influence(), run.n)];
     showVerdict();
     root.dataset.result = JSON.stringify({ ...settings, ...run.verdict,
@@ -160,8 +164,6 @@ function showVerdict() {
         `95 % interval ${v.low.toFixed(3)} to ${v.high.toFixed(3)}`;
     const rank = extreme === 1 ? "yours lies farthest out"
         : `yours is among the ${extreme} farthest out`;
-    const lit = COORDINATES.filter((_, i) => v.adjusted[i] <= ALPHA)
-        .map((coordinate) => coordinate.name.toLowerCase());
     byId("says").textContent =
         `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
         + (v.reject
@@ -171,9 +173,7 @@ function showVerdict() {
             : `${extreme} lie at least as far out as yours: ${run.n} throws show no fault. That `
                 + "does not prove there is none, nor is p the chance that the simulator is right.");
     byId("leading").textContent = v.reject
-        ? `The strongest sign: ${words} (component ${component}). `
-            + (lit.length === 0 ? "No coordinate stands out alone."
-                : `It shows in ${lit.length < 4 ? lit.join(" and ") : "all four numbers"}.`)
+        ? `${where(v)} The strongest sign: ${words} (component ${component}).`
         : `The largest component is ${component} (${words}), within its usual range.`;
     byId("timing").textContent =
         `This test: ${Math.round(run.work)} ms of work in ${run.frames} frames, `
@@ -182,9 +182,39 @@ function showVerdict() {
     drawThrows();
 }
 
+/* The coordinates and pairs at or below the level after adjustment, those that differ most first;
+   if there are none, the nearest. */
+function where(v) {
+    const named = (i) => {
+        const shift = v.shifts[i], way = shift < 0 ? "lower" : "higher";
+        const mean = Math.abs(shift) < 0.005 ? "same mean"
+            : `mean ${Math.abs(shift).toFixed(2)} sd ${way}`;
+        return `${COORDINATES[i].name.toLowerCase()} (${mean}, distributions `
+            + `${v.distances[i].toFixed(2)} apart)`;
+    };
+    const order = [0, 1, 2, 3].sort((a, b) =>
+        v.adjusted[a] - v.adjusted[b] || v.distances[b] - v.distances[a]);
+    const lit = order.filter((i) => v.adjusted[i] <= ALPHA).map(named);
+    const pairs = [];
+    for (let k = 0; k < v.pairs.length && v.pairs[k + 4] <= ALPHA; k += 5) {
+        const [i, j, recorded, expected] = v.pairs.slice(k, k + 4);
+        pairs.push(`${COORDINATES[i].name.toLowerCase()} and `
+            + `${COORDINATES[j].name.toLowerCase()} (correlation ${recorded.toFixed(2)}, `
+            + `the simulator's ${expected.toFixed(2)})`);
+    }
+    const parts = [];
+    if (lit.length)
+        parts.push(`Numbers that differ: ${lit.join(", ")}.`);
+    if (pairs.length)
+        parts.push(`${pairs.length > 1 ? "Pairs" : "A pair"} that changed: `
+            + `${pairs.slice(0, 2).join(", ")}.`);
+    return parts.join(" ") || "No number or pair reaches the 5 % level after adjustment; the "
+        + `difference may be spread over several. Nearest to it: ${named(order[0])}.`;
+}
+
 function showCoordinates() {
     const v = run.verdict;
-    const largest = Math.max(...v.shares, ...v.simulated);
+    const largest = Math.max(...v.distances, ...v.simulated);
     byId("coordinates").replaceChildren(...COORDINATES.map((coordinate, i) => {
         const row = document.createElement("div");
         const p = v.adjusted[i];
@@ -192,10 +222,10 @@ function showCoordinates() {
         row.innerHTML = '<span class="name"></span><span class="bars" role="img"><span></span>'
             + '<span></span></span><span class="adjusted"></span>';
         row.children[0].textContent = coordinate.name;
-        row.children[1].children[0].style.width = `${100 * v.shares[i] / largest}%`;
+        row.children[1].children[0].style.width = `${100 * v.distances[i] / largest}%`;
         row.children[1].children[1].style.width = `${100 * v.simulated[i] / largest}%`;
-        row.children[1].setAttribute("aria-label", `recording ${v.shares[i].toPrecision(2)}, `
-            + `simulated throws ${v.simulated[i].toPrecision(2)}`);
+        row.children[1].setAttribute("aria-label", `recording ${v.distances[i].toFixed(2)}, `
+            + `simulated throws ${v.simulated[i].toFixed(2)}`);
         row.children[2].innerHTML = `<i>p</i> ${p.toFixed(3)}`;
         return row;
     }));
@@ -280,9 +310,10 @@ function dots(g, rows, x, y, i, j, filled) {
     g.lineWidth = 1;
 }
 
-/* The rows that pull the statistic up most, once there is something to explain. */
+/* The rows that contribute most to the Stein statistic, once there is something to explain and a
+   component of the scores leads: they would not explain another verdict. */
 function loudest() {
-    if (!run.verdict || !run.verdict.reject)
+    if (!run.verdict || !run.verdict.reject || !(run.verdict.leading & OF_SCORES))
         return [];
     const order = run.influence.map((value, row) => [value, row]).sort((a, b) => b[0] - a[0]);
     return order.slice(0, 5).map((pair) => pair[1]);
@@ -329,7 +360,7 @@ function drawThrows() {
     drawScatter("above", 0, 1, recorded, simulated, ringed);
     drawScatter("watch", 2, 3, recorded, simulated, ringed);
     byId("ringed").textContent = ringed.length
-        ? "Circled: the five recorded throws that pull the statistic up most." : "";
+        ? "Circled: the five recorded throws that contribute most." : "";
 }
 
 /* Only distance and height were recorded: each path is a sketch, a curve with that peak and end. */

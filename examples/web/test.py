@@ -183,13 +183,19 @@ def same(a, b):
     return abs(a - b) <= 1e-6 * max(abs(a), abs(b))
 
 
+def close(a, b):
+    return abs(a - b) <= 1e-6
+
+
 def compare(browser, page, name, change):
     setting = {**FAITHFUL, **change}
     there, here = browser.open(page, setting), native(setting)
     reals = ("statistic", "p", "low", "high", "threshold")
     good = (all(there[key] == setting[key] for key in setting)
             and all(same(there[key], here[key]) for key in reals)
-            and all(same(a, b) for a, b in zip(there["adjusted"], here["adjusted"]))
+            and all(len(there[key]) == len(here[key])
+                    and all(close(a, b) for a, b in zip(there[key], here[key]))
+                    for key in ("adjusted", "distances", "shifts", "pairs"))
             and there["reject"] == here["reject"] and there["leading"] == here["leading"])
     bits = there["statistic"] == here["statistic"] and there["threshold"] == here["threshold"]
     check(f"page and native program agree, {name}", good,
@@ -206,7 +212,14 @@ def words(browser):
         leading: document.getElementById('leading').textContent,
         lit: [...document.querySelectorAll('.coordinate.lit .name')].map((e) => e.textContent),
         bars: document.querySelectorAll('.coordinate').length,
+        ringed: document.getElementById('ringed').textContent.trim(),
         progress: document.getElementById('bar').getAttribute('aria-valuenow')})"""))
+
+
+def preset(browser, name):
+    browser.ask(f"""[...document.querySelectorAll('#presets button')]
+        .find((button) => button.textContent === '{name}').click()""")
+    return browser.result()
 
 
 def interact(browser, page):
@@ -234,8 +247,22 @@ def interact(browser, page):
     check("a slider moved in mid-test starts again", frames == "computing computing"
           and result["speed"] == 30.4 and same(result["statistic"], here["statistic"]), frames)
     shown = words(browser)
-    check("the verdict names where", shown["word"].startswith("Rejected") and shown["p"] == "0.002"
-          and "STEIN" in shown["leading"] and "Distance" in shown["lit"], shown)
+    check("the verdict names where", shown["word"].startswith("Rejected")
+          and shown["p"] == f"{here['p']:.3f}" and shown["lit"] == ["Distance"]
+          and "Numbers that differ: distance (" in shown["leading"], shown)
+    check("rows are circled where they explain the verdict",
+          (shown["ringed"] != "") == (here["leading"] in (1, 2, 4)), (shown, here["leading"]))
+    preset(browser, "Wrong mix")
+    shown = words(browser)
+    check("a wrong mix names distance, time and height, not drift",
+          sorted(shown["lit"]) == ["Distance", "Flight time", "Peak height"]
+          and "Numbers that differ: distance (mean" in shown["leading"]
+          and "MMD" in shown["leading"] and shown["ringed"] == "", shown)
+    preset(browser, "Link reversed")
+    shown = words(browser)
+    check("a reversed link names pairs with both correlations",
+          "Pairs that changed: distance and peak height (correlation 0." in shown["leading"]
+          and "the simulator's 0." in shown["leading"], shown)
     browser.ask("document.getElementById('again').click()")
     check("another recording is another seed", browser.result()["seed"] == 2)
     browser.ask("document.querySelectorAll('#presets button')[0].click()")

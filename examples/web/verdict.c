@@ -8,6 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static void print_list(const char *name, const double *values, int count)
+{
+    printf(", \"%s\": [", name);
+    for (int k = 0; k < count; k++)
+        printf("%s%.17g", k ? ", " : "", values[k]);
+    printf("]");
+}
+
 int main(int argc, char **argv)
 {
     int status;
@@ -28,12 +36,14 @@ int main(int argc, char **argv)
         return 1;
     }
     printf("{\"statistic\": %.17g, \"p\": %.17g, \"low\": %.17g, \"high\": %.17g, "
-           "\"threshold\": %.17g, \"reject\": %d, \"leading\": %d, \"adjusted\": [",
+           "\"threshold\": %.17g, \"reject\": %d, \"leading\": %d",
            web_verdict_values[0], web_verdict_values[1], web_verdict_values[2],
            web_verdict_values[3], web_verdict_values[4], (int)web_verdict_values[5],
            (int)web_verdict_values[6]);
-    for (int k = 0; k < WEB_M; k++)
-        printf("%s%.17g", k ? ", " : "", web_coordinate_values[2 * WEB_M + k]);
-    puts("]}");
+    print_list("distances", web_coordinate_values, WEB_M);
+    print_list("shifts", web_coordinate_values + WEB_M, WEB_M);
+    print_list("adjusted", web_coordinate_values + 2 * WEB_M, WEB_M);
+    print_list("pairs", web_pair_values, WEB_PAIR * (int)web_verdict_values[10]);
+    puts("}");
     return 0;
 }

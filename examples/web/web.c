@@ -36,7 +36,8 @@ void *memset(void *to, int value, size_t bytes)
 #define WEB_EXPORT(name) name
 #endif
 
-enum { WEB_M = 4, WEB_N_MIN = 20, WEB_N_MAX = 200, WEB_REPLICATES = 499, WEB_VERDICT = 10 };
+enum { WEB_M = 4, WEB_N_MIN = 20, WEB_N_MAX = 200, WEB_REPLICATES = 499, WEB_VERDICT = 11 };
+enum { WEB_PAIRS = WEB_M * (WEB_M - 1) / 2, WEB_PAIR = 5 };
 
 /* ======== the simulation ======== */
 
@@ -120,6 +121,7 @@ static size_t web_n;
 static double web_recorded_rows[WEB_N_MAX * WEB_M], web_simulated_rows[WEB_N_MAX * WEB_M];
 static double web_null_values[WEB_REPLICATES], web_influences[WEB_N_MAX];
 static double web_coordinate_values[4 * WEB_M], web_verdict_values[WEB_VERDICT];
+static double web_pair_values[WEB_PAIRS * WEB_PAIR];
 
 /* A new recording and a new test. Returns an npksd_status; step must follow until it says 0. */
 int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, double wind,
@@ -155,8 +157,8 @@ int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, do
                              web_arena, sizeof web_arena);
 }
 
-/* Up to `units` pieces of work: 1 = more to do, 0 = done, negative = an npksd_status error. */
-int WEB_EXPORT(web_step)(int units) { return npksd_tester_step(web_tester, (size_t)units); }
+/* Up to so many items of work: 1 = more to do, 0 = done, negative = an npksd_status error. */
+int WEB_EXPORT(web_step)(int items) { return npksd_tester_step(web_tester, (size_t)items); }
 
 double WEB_EXPORT(web_progress)(void)
 {
@@ -166,18 +168,25 @@ double WEB_EXPORT(web_progress)(void)
 }
 
 /* Once step has said 0. web_verdict: statistic, p, p_low, p_high, threshold, reject, leading,
-   replicates, ksd2, flags. web_coordinates, WEB_M numbers each: share of the statistic, p, adjusted
-   p, and the same share for the simulated throws of the picture, as a yardstick for the eye. */
+   replicates, ksd2, flags, pairs. web_coordinates, WEB_M numbers each: distance of the distribution
+   functions, shift of the mean in standard deviations, adjusted p, and the distance of the simulated
+   throws of the picture, as a yardstick for the eye. web_pairs, the most changed first: two
+   coordinates, correlation recorded and expected, adjusted p. */
 int WEB_EXPORT(web_check)(void)
 {
     npksd_result result, yardstick_result;
-    npksd_diagnosis why = { NULL, NULL, NULL, NULL }, yardstick = { NULL, NULL, NULL, NULL };
+    npksd_pair pairs[WEB_PAIRS];
+    npksd_diagnosis why, yardstick;
     npksd_status status;
-    why.coordinate_statistic = web_coordinate_values;
-    why.coordinate_p = web_coordinate_values + WEB_M;
+    memset(&why, 0, sizeof why);
+    memset(&yardstick, 0, sizeof yardstick);
+    why.coordinate_distance = web_coordinate_values;
+    why.coordinate_shift = web_coordinate_values + WEB_M;
     why.coordinate_p_adjusted = web_coordinate_values + 2 * WEB_M;
     why.row_influence = web_influences;
-    yardstick.coordinate_statistic = web_coordinate_values + 3 * WEB_M;
+    why.pairs = pairs;
+    why.pair_capacity = WEB_PAIRS;
+    yardstick.coordinate_distance = web_coordinate_values + 3 * WEB_M;
     status = npksd_tester_check(web_tester, web_recorded_rows, &result, &why);
     if (status == NPKSD_OK)
         status = npksd_tester_check(web_tester, web_simulated_rows, &yardstick_result, &yardstick);
@@ -193,6 +202,15 @@ int WEB_EXPORT(web_check)(void)
         v[7] = (double)result.replicates;
         v[8] = result.ksd2;
         v[9] = result.flags;
+        v[10] = (double)why.pair_count;
+        for (size_t k = 0; k < why.pair_count; k++) {
+            double *to = web_pair_values + WEB_PAIR * k;
+            to[0] = (double)pairs[k].first;
+            to[1] = (double)pairs[k].second;
+            to[2] = pairs[k].observed;
+            to[3] = pairs[k].expected;
+            to[4] = pairs[k].p_adjusted;
+        }
     }
     return status;
 }
@@ -213,5 +231,6 @@ const double *WEB_EXPORT(web_simulated)(void) { return web_simulated_rows; }
 const double *WEB_EXPORT(web_null)(void) { return web_null_values; }
 const double *WEB_EXPORT(web_verdict)(void) { return web_verdict_values; }
 const double *WEB_EXPORT(web_coordinates)(void) { return web_coordinate_values; }
+const double *WEB_EXPORT(web_pairs)(void) { return web_pair_values; }
 const double *WEB_EXPORT(web_influence)(void) { return web_influences; }
 const char *WEB_EXPORT(web_status)(int status) { return npksd_status_string((npksd_status)status); }

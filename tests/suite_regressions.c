@@ -1,0 +1,792 @@
+/* Defects of version 0.1, one test each: what was wrong then must be right for ever. */
+#include "support.h"
+
+#include <math.h>
+
+static npksd_real data[SMALL_N * SMALL_M];
+
+static const int is_float = sizeof(npksd_real) == 4;
+
+static double either(double in_double, double in_float) { return is_float ? in_float : in_double; }
+
+static int normal_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_normal(rng);
+    return 0;
+}
+
+static int normal_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unit)
+{
+    double u = unit ? (double)*(const npksd_real *)unit : 1;
+    for (size_t i = 0; i < count * m; i++)
+        scores[i] = (npksd_real)(-(double)rows[i] / u / u);
+    return 0;
+}
+
+/* ======== numbers ======== */
+
+/* The U-statistic of normal rows with the score -x, one pair after the other, in double. */
+static double plain_ksd2(const npksd_real *rows, size_t n, size_t m)
+{
+    double sum = 0;
+    for (size_t a = 1; a < n; a++)
+        for (size_t b = 0; b < a; b++) {
+            double r = 0, product = 0;
+            for (size_t i = 0; i < m; i++) {
+                double x = (double)rows[a * m + i], y = (double)rows[b * m + i];
+                r += (x - y) * (x - y);
+                product += x * y;
+            }
+            /* sum_i s s' h - 2 d h'(s - s') - 2 h' - 4 d^2 h'', h = exp(-r/2) */
+            sum += exp(-r / 2) * (product - r + (double)m - r);
+        }
+    return 2 * sum / ((double)n * ((double)n - 1)) / (double)(m * m);
+}
+
+/* n ksd2 was -0.080 in float, 0.541 in double: long sums that cancel. */
+TEST ksd2_of_many_rows(void)
+{
+    enum { N = 12000, M = 2 };
+    static npksd_real rows[N * M];
+    size_t n = test_quick ? N / 10 : N;
+    npksd_options options = npksd_default_options();
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 9900);
+    normal_sample(rows, n, M, &rng, NULL);
+    options.seed = test_seed;
+    options.score_fn = normal_score;
+    options.alpha = (npksd_real)0.5;
+    options.replicates = 1;
+    set_options(&options, "score_callback moment unscaled bandwidth=1 fit_rows=2 pilot=0");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, n, M, normal_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+    npksd_tester_destroy(tester);
+    double expected = (double)n * plain_ksd2(rows, n, M);
+    ASSERT_IN_RANGE(expected, (double)n * (double)result.ksd2, either(1e-8, 1e-2));
+    PASS();
+}
+
+/* The same rows in another unit: T of 0.0024 was -0.022 with 1e-10. */
+TEST imq_in_small_units(void)
+{
+    enum { N = 60, M = 3 };
+    const npksd_real units[] = { (npksd_real)either(1e-10, 1e-4), (npksd_real)either(1e10, 1e4) };
+    npksd_real rows[N * M], scores[N * M], scaled[N * M], one, other;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 9901);
+    npksd_options options = npksd_default_options();
+    normal_sample(rows, N, M, &rng, NULL);
+    normal_score(rows, N, M, scores, NULL);
+    options.kernel = NPKSD_KERNEL_IMQ;
+    for (int k = 0; k < 8; k++) {
+        npksd_real unit = units[k / 4];
+        options.statistic = k % 2 ? NPKSD_STATISTIC_V : NPKSD_STATISTIC_U;
+        options.form = k / 2 % 2 ? NPKSD_FORM_SCALAR : NPKSD_FORM_VECTOR;
+        options.bandwidth = 2;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &one));
+        npksd_real small_scores[N * M];
+        for (size_t i = 0; i < N * M; i++) {
+            scaled[i] = rows[i] * unit;
+            small_scores[i] = scores[i] / unit;
+        }
+        options.bandwidth = 2 * unit;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(scaled, small_scores, N, M, NULL, &options, &other));
+        ASSERT_IN_RANGE((double)one, (double)other * (double)unit * (double)unit, either(1e-12, 1e-6));
+    }
+    PASS();
+}
+
+/* The same through a tester that does not scale. */
+TEST imq_tester_in_small_units(void)
+{
+    enum { N = 60, M = 2 };
+    npksd_real rows[N * M], unit = 1, ksd2[2];
+    for (int k = 0; k < 2; k++) {
+        npksd_options options = npksd_default_options();
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, test_seed, 9902);
+        unit = k ? (npksd_real)either(1e-10, 1e-4) : 1;
+        normal_sample(rows, N, M, &rng, NULL);
+        for (size_t i = 0; i < N * M; i++)
+            rows[i] *= unit;
+        options.score_fn = normal_score;
+        options.score_user_data = &unit;
+        options.replicates = 19;
+        set_options(&options, "score_callback wild stein imq unscaled");
+        options.bandwidth = 2 * unit;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, NULL, NULL, &options, &result));
+        ksd2[k] = result.ksd2;
+    }
+    ASSERT_IN_RANGE((double)ksd2[0], (double)ksd2[1] * (double)unit * (double)unit,
+                    either(1e-12, 1e-6));
+    PASS();
+}
+
+/* Two numbers apart by the least there is: not 0. */
+TEST median_of_the_least_numbers(void)
+{
+    npksd_real rows[5] = { 0, 0, 0, 0, 0 }, median = 0;
+    rows[4] = is_float ? (npksd_real)1.4e-45f : (npksd_real)4.9406564584124654e-324;
+    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, 5, 1, NULL, &median));
+    ASSERT(median > 0);
+    PASS();
+}
+
+/* ======== order of rows ======== */
+
+static int bernoulli_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_uniform(rng) < (npksd_real)0.3;
+    return 0;
+}
+
+static void shuffle(npksd_real *rows, size_t n, size_t m, npksd_rng *rng)
+{
+    for (size_t a = n; a-- > 1;) {
+        size_t b = (size_t)(rng->next_fn(rng->user_data) % (a + 1));
+        for (size_t i = 0; i < m; i++) {
+            npksd_real kept = rows[a * m + i];
+            rows[a * m + i] = rows[b * m + i];
+            rows[b * m + i] = kept;
+        }
+    }
+}
+
+/* Equal data sets up to the order had p from 0.026 to 0.056. */
+TEST order_of_rows(const char *words)
+{
+    enum { N = 24, M = 2, ORDERS = 12 };
+    npksd_real rows[N * M];
+    npksd_options options = npksd_default_options();
+    npksd_tester *tester = NULL;
+    npksd_result first, result;
+    npksd_rng_state state;
+    options.seed = test_seed;
+    options.fit_rows = 200;
+    options.replicates = 199;
+    options.pilot = 30;
+    set_options(&options, words);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, bernoulli_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (uint64_t set = 0; set < 8; set++) {
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, set); /* replicate number set */
+        bernoulli_sample(rows, N, M, &rng, NULL);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &first, NULL));
+        for (int order = 0; order < ORDERS; order++) {
+            shuffle(rows, N, M, &rng);
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+            ASSERT_MEM_EQm(words, &first.p_value, &result.p_value, sizeof first.p_value);
+            ASSERT_EQ(first.reject, result.reject);
+            ASSERT_EQ(result.reject, result.statistic > result.threshold);
+        }
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* Rows that were drawn before count against a rejection in every order: p is never 1/(b+1). */
+TEST order_of_rows_with_early_stop(void)
+{
+    enum { N = 6 };
+    npksd_real rows[N];
+    npksd_options options = small_options();
+    npksd_rng_state state;
+    npksd_result first, result;
+    options.stop_after = 4;
+    for (uint64_t set = 0; set < 10; set++) {
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, set);
+        bernoulli_sample(rows, N, 1, &rng, NULL);
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_test(rows, N, 1, bernoulli_sample, NULL, &options, &first));
+        shuffle(rows, N, 1, &rng);
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_test(rows, N, 1, bernoulli_sample, NULL, &options, &result));
+        ASSERT_MEM_EQ(&first.p_value, &result.p_value, sizeof first.p_value);
+        ASSERT_EQ_FMT(first.replicates, result.replicates, "%zu");
+    }
+    PASS();
+}
+
+/* ======== wild bootstrap ======== */
+
+static npksd_options wild_options(void)
+{
+    npksd_options options = npksd_default_options();
+    options.seed = test_seed;
+    options.replicates = 99;
+    options.pilot = 20;
+    options.score_fn = chain_score;
+    set_options(&options, "score_callback wild stein unscaled bandwidth=1.5");
+    return options;
+}
+
+/* With MOMENT it rejected 0.10 at n = 30. What is left keeps its level, and says that p is not exact. */
+TEST wild_bootstrap(void)
+{
+    enum { N = 30, M = 2, SEEDS = 200 };
+    npksd_real rows[N * M];
+    npksd_options options = wild_options();
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    size_t rejected = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, NULL, NULL, &options));
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        draw_rows(rows, N, M, 5000 * test_seed + seed);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+        ASSERT_EQ_FMT((unsigned)NPKSD_FLAG_ASYMPTOTIC, result.flags, "%u");
+        rejected += (size_t)result.reject;
+    }
+    npksd_tester_destroy(tester);
+    ASSERT_LTE(rejected, 20); /* 10 expected, deviation 3.1 */
+    for (unsigned other = NPKSD_COMPONENT_MIRROR; other <= NPKSD_COMPONENT_PAIR; other *= 2) {
+        options.components = NPKSD_COMPONENT_STEIN | other;
+        const char *problem = npksd_options_problem(&options, N, M);
+        ASSERT(problem && strstr(problem, "components"));
+    }
+    options = small_options();
+    ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, chain_sample, NULL, &options, &result));
+    ASSERTm("exact", !(result.flags & NPKSD_FLAG_ASYMPTOTIC));
+    PASS();
+}
+
+/* T was 0.154 where npksd_statistic has 1.522: the constant column was scaled by a floor. */
+TEST wild_constant_column(void)
+{
+    enum { N = 25, M = 2 };
+    static const npksd_real values[] = { 0, 1, (npksd_real)-3.5, 1000 };
+    npksd_real rows[N * M], scores[N * M], plain;
+    for (size_t k = 0; k < sizeof values / sizeof values[0]; k++)
+        for (int statistic = 0; statistic < 2; statistic++) {
+            npksd_options options = wild_options();
+            npksd_result result;
+            set_options(&options, statistic ? "v scales=1" : "u scales=1");
+            draw_rows(rows, N, M, test_seed + 9903);
+            for (size_t a = 0; a < N; a++)
+                rows[a * M + 1] = values[k];
+            chain_score(rows, N, M, scores, NULL);
+            ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &plain));
+            ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, NULL, NULL, &options, &result));
+            ASSERT_IN_RANGE((double)plain, (double)result.statistic,
+                            either(1e-9, 1e-4) * (1 + fabs((double)plain)));
+        }
+    PASS();
+}
+
+/* ======== blocks ======== */
+
+/* n = 100, 400 rows, block 50: p was 0.168 for a shift of 1000 deviations, and no word about it. */
+TEST blocks_that_can_reject(void)
+{
+    enum { N = 100, ROWS = 400 };
+    static npksd_real observed[N], synthetic[ROWS];
+    npksd_options options = small_options();
+    npksd_result result;
+    options.replicates = 499;
+    options.block = 50;
+    draw_rows(synthetic, ROWS, 1, test_seed + 9904);
+    draw_rows(observed, N, 1, test_seed + 9905);
+    for (size_t i = 0; i < N; i++)
+        observed[i] += 1000;
+    ASSERT_STATUS(NPKSD_OK, npksd_test_samples(observed, N, synthetic, ROWS, 1, &options, &result));
+    ASSERTm("1 way of 45", result.reject && result.p_value < (npksd_real)0.05);
+    ASSERT(result.out_of_range >= 1);
+    const char *problem = npksd_samples_problem(&options, N, 200, 1); /* 2 blocks of 6: 15 ways */
+    ASSERT(problem && strstr(problem, "block") && strstr(problem, "reject"));
+    memset(&result, UNTOUCHED, sizeof result);
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT,
+                  npksd_test_samples(observed, N, synthetic, 200, 1, &options, &result));
+    ASSERT(untouched(&result, sizeof result));
+    PASS();
+}
+
+/* ======== memory ======== */
+
+/* n(n+1) was computed for a bootstrap nobody had asked for: no memory on 32 bits. */
+TEST linear_time_is_small(void)
+{
+    npksd_options options = npksd_default_options();
+    size_t bytes = 0;
+    options.features = 64;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(64000, 2, &options, &bytes));
+    ASSERT_LT(bytes, (size_t)16 << 20);
+    options.features = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(64000, 2, &options, &bytes));
+    ASSERT_LT(bytes, (size_t)16 << 20);
+    PASS();
+}
+
+/* With the registers of an x87, 1/m was not what had been saved. */
+TEST blobs_of_any_width(void)
+{
+    for (size_t m = 1; m < 12; m++)
+        for (size_t resample = 0; resample <= m; resample += m) {
+            npksd_real rows[SMALL_N * 12];
+            npksd_options options = small_options();
+            npksd_tester *tester = NULL, *loaded = NULL;
+            npksd_result result, again;
+            size_t bytes = 0;
+            options.resample = resample;
+            draw_rows(rows, SMALL_N, m, test_seed + 9906);
+            ASSERT_STATUS(NPKSD_OK,
+                          npksd_tester_create(&tester, SMALL_N, m, chain_sample, NULL, &options));
+            ASSERT_STATUS(NPKSD_OK, finish(tester));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, NULL, 0, &bytes));
+            void *blob = malloc(bytes);
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, blob, bytes, &bytes));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_load(&loaded, blob, bytes, NULL));
+            free(blob);
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(loaded, rows, &again, NULL));
+            npksd_tester_destroy(loaded);
+            npksd_tester_destroy(tester);
+            ASSERT(same_result(&result, &again));
+        }
+    PASS();
+}
+
+/* Functions that take a const tester change no byte of it. */
+TEST const_means_const(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_real out[SMALL_REPLICATES * (SMALL_M + 2)];
+    size_t bytes = 0, size = 0, done, total;
+    npksd_worker worker;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
+    unsigned char *workspace = (unsigned char *)malloc(bytes), *before = (unsigned char *)malloc(bytes);
+    ASSERT(workspace && before);
+    memset(workspace, 0, bytes);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_init(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options,
+                                              workspace, bytes));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    memset(&worker, 0, sizeof worker);
+    worker.scratch_bytes = npksd_tester_scratch_size(tester);
+    worker.scratch = malloc(worker.scratch_bytes);
+    for (int finished = 0; finished < 2; finished++) {
+        memcpy(before, workspace, bytes);
+        npksd_status drawn = npksd_tester_replicates(tester, &worker, 0, 2, out);
+        ASSERT(drawn == NPKSD_OK
+               || (drawn == NPKSD_ERROR_STATE
+                   && options.calibration == NPKSD_CALIBRATE_WILD_BOOTSTRAP));
+        npksd_tester_null(tester, out, SMALL_REPLICATES, NULL);
+        npksd_tester_progress(tester, &done, &total);
+        npksd_tester_shape(tester, &done, &total);
+        npksd_tester_width(tester);
+        npksd_status saved = npksd_tester_save(tester, NULL, 0, &size);
+        if (saved == NPKSD_OK) {
+            void *blob = malloc(size);
+            saved = npksd_tester_save(tester, blob, size, &size);
+            free(blob);
+            ASSERT_STATUS(NPKSD_OK, saved);
+        }
+        ASSERT_MEM_EQ(before, workspace, bytes);
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+    }
+    free(worker.scratch);
+    free(before);
+    free(workspace);
+    PASS();
+}
+
+TEST progress_of_a_loaded_tester(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL, *loaded = NULL;
+    npksd_result result;
+    size_t bytes = 0, done = 0, total = 0, all = 0;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, NULL, 0, &bytes));
+    void *blob = malloc(bytes);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, blob, bytes, &bytes));
+    npksd_tester_destroy(tester);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_load(&loaded, blob, bytes, NULL));
+    free(blob);
+    npksd_tester_progress(loaded, &done, &all);
+    ASSERTm("0 of 0 is no progress", all > 0);
+    ASSERT_EQ_FMT(all, done, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(loaded, data));
+    for (size_t items = 1; npksd_tester_step(loaded, 1) == NPKSD_MORE; items++) {
+        npksd_tester_progress(loaded, &done, &total);
+        ASSERT_EQ_FMT(all + items, done, "%zu");
+        ASSERT(done < total);
+    }
+    npksd_tester_progress(loaded, &done, &total);
+    ASSERT_EQ_FMT(total, done, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(loaded, &result, NULL));
+    npksd_tester_progress(loaded, &done, &total);
+    ASSERT_EQ_FMT(all, total, "%zu");
+    ASSERT_EQ_FMT(all, done, "%zu");
+    npksd_tester_destroy(loaded);
+    PASS();
+}
+
+/* ======== workers ======== */
+
+typedef struct own_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t seed;
+} own_rng;
+
+static uint64_t own_next(void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    return own->inner.next_fn(own->inner.user_data);
+}
+
+static void own_seek(uint64_t stream, void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
+}
+
+static npksd_rng make_rng(own_rng *own, uint64_t seed)
+{
+    npksd_rng rng;
+    own->seed = seed;
+    own->inner = npksd_rng_seeded(&own->state, seed, 0);
+    rng.next_fn = own_next;
+    rng.seek_fn = own_seek;
+    rng.user_data = own;
+    return rng;
+}
+
+/* Two threads that share the state of the caller's rng would draw anything, and say NPKSD_OK. */
+TEST workers_share_no_rng(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_worker worker;
+    npksd_real own_value, given, plain;
+    own_rng first, second;
+    options.rng = make_rng(&first, options.seed);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    memset(&worker, 0, sizeof worker);
+    ASSERT_STATUSm("no scratch: one thread only", NPKSD_OK,
+                   npksd_tester_replicates(tester, &worker, 4, 1, &plain));
+    worker.scratch_bytes = npksd_tester_scratch_size(tester);
+    worker.scratch = malloc(worker.scratch_bytes);
+    memset(&own_value, UNTOUCHED, sizeof own_value);
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_replicates(tester, &worker, 4, 1, &own_value));
+    ASSERT(untouched(&own_value, sizeof own_value));
+    worker.rng = make_rng(&second, options.seed);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 4, 1, &given));
+    ASSERT_MEM_EQ(&plain, &given, sizeof plain);
+    free(worker.scratch);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* All replicates arrive while step has one half done: the tester is finished, and none is overwritten. */
+TEST merge_while_a_replicate_is_half_done(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_real values[SMALL_REPLICATES], found[SMALL_REPLICATES];
+    npksd_result result;
+    size_t done = 0, total = 0;
+    for (size_t r = 0; r < SMALL_REPLICATES; r++)
+        values[r] = (npksd_real)(r + 1);
+    for (size_t items = 1; items < 40; items += 6) {
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+        ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, items));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, SMALL_REPLICATES, values));
+        npksd_tester_progress(tester, &done, &total);
+        ASSERT_EQ_FMT(total, done, "%zu");
+        ASSERT_STATUSm("without a step", NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, items));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, found, SMALL_REPLICATES, NULL));
+        ASSERT_MEM_EQ(values, found, sizeof values);
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* Some of them arrive, among them the one in work: its value stays, and the next is as ever. */
+TEST merge_the_replicate_in_work(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_real alone[SMALL_REPLICATES], found[SMALL_REPLICATES], value = 77;
+    for (int merged = 0; merged < 2; merged++) {
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+        ASSERT_STATUS(NPKSD_MORE, npksd_tester_step(tester, 2)); /* of replicate 0 */
+        if (merged)
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, 1, &value));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, merged ? found : alone, SMALL_REPLICATES,
+                                                  NULL));
+        npksd_tester_destroy(tester);
+    }
+    ASSERT(found[0] >= 77 && found[0] <= 77);
+    ASSERT_MEM_EQ(alone + 1, found + 1, sizeof alone - sizeof alone[0]);
+    PASS();
+}
+
+/* ======== generators ======== */
+
+typedef struct lazy {
+    size_t calls, from; /* ignores its rng from that call on */
+} lazy;
+
+static int lazy_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    lazy *l = (lazy *)user_data;
+    if (l->calls++ < l->from)
+        return chain_sample(rows, count, m, rng, NULL);
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = (npksd_real)((i * 37) % 11);
+    return 0;
+}
+
+TEST ignored_rng_in_steps(void)
+{
+    npksd_options options = small_options();
+    npksd_result result;
+    lazy l = { 0, SIZE_MAX };
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, lazy_sample, &l, &options, &result));
+    size_t calls = l.calls;
+    for (size_t from = 0; from + 2 <= calls; from += from + 12 < calls ? 5 : 1) {
+        l.calls = 0;
+        l.from = from;
+        ASSERT_STATUS(NPKSD_ERROR_GENERATOR,
+                      npksd_test(data, SMALL_N, SMALL_M, lazy_sample, &l, &options, &result));
+        ASSERT_EQ_FMTm("the second equal data set tells", from + 2, l.calls, "%zu");
+    }
+    PASS();
+}
+
+TEST ignored_rng_with_workers(int own_scratch)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_worker worker;
+    npksd_real out[4];
+    lazy l = { 0, SIZE_MAX };
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, lazy_sample, &l, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    memset(&worker, 0, sizeof worker);
+    worker.scratch_bytes = own_scratch ? npksd_tester_scratch_size(tester) : 0;
+    worker.scratch = own_scratch ? malloc(worker.scratch_bytes) : NULL;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 4, out));
+    l.from = 0;
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_replicates(tester, &worker, 0, 4, out));
+    free(worker.scratch);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* An alarm in a thousand rows: most data sets are equal, and that is what the generator means. */
+static int rare_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_uniform(rng) < (npksd_real)0.001;
+    return 0;
+}
+
+TEST rare_events_are_sound(void)
+{
+    enum { N = 24, SEEDS = 200 };
+    npksd_real rows[N];
+    npksd_options options = small_options();
+    size_t rejected = 0;
+    for (uint64_t seed = 0; seed < SEEDS; seed += stride(7)) {
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, 3000 * test_seed + seed, 9907);
+        rare_sample(rows, N, 1, &rng, NULL);
+        options.seed = seed;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, 1, rare_sample, NULL, &options, &result));
+        rejected += (size_t)result.reject;
+    }
+    ASSERT_LTE(rejected, 22); /* at most 10 expected, deviation 3.1 */
+    PASS();
+}
+
+/* Randomness of its own: not reproducible, but a generator. */
+static int stubborn_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *own)
+{
+    (void)rng;
+    return chain_sample(rows, count, m, (npksd_rng *)own, NULL);
+}
+
+/* A single row twice is a chance, sixteen times is none. */
+static int counting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    size_t *calls = (size_t *)user_data;
+    (void)rng;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = (npksd_real)(*calls / 15 % 7); /* fifteen equal rows, then others */
+    ++*calls;
+    return 0;
+}
+
+TEST other_sound_generators(void)
+{
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 9908);
+    npksd_real row = 3;
+    size_t calls = 0;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test(data, SMALL_N, SMALL_M, stubborn_sample, &rng, &options, &result));
+    ASSERT_STATUS(NPKSD_OK, npksd_test(&row, 1, 1, counting_sample, &calls, &options, &result));
+    lazy l = { 0, 0 };
+    ASSERT_STATUSm("one row for ever", NPKSD_ERROR_GENERATOR,
+                   npksd_test(&row, 1, 1, lazy_sample, &l, &options, &result));
+    ASSERT_EQ_FMT((size_t)16, l.calls, "%zu");
+    PASS();
+}
+
+/* NPKSD_ERROR_ARGUMENT, through every entry. */
+TEST no_generator(void)
+{
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_tester *tester = (npksd_tester *)data;
+    npksd_diagnosis diagnosis;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    const npksd_status argument = NPKSD_ERROR_ARGUMENT;
+    ASSERT_STATUS(argument, npksd_test(data, SMALL_N, SMALL_M, NULL, NULL, &options, &result));
+    ASSERT_STATUS(argument, npksd_test(data, SMALL_N, SMALL_M, NULL, NULL, NULL, &result));
+    ASSERT_STATUS(argument, npksd_test_diagnose(data, SMALL_N, SMALL_M, NULL, NULL, &options, &result,
+                                                &diagnosis, NULL));
+    ASSERT_STATUS(argument, npksd_tester_create(&tester, SMALL_N, SMALL_M, NULL, NULL, &options));
+    ASSERT(tester == NULL);
+    ASSERT(!npksd_options_problem(&options, SMALL_N, SMALL_M));
+    PASS();
+}
+
+/* ======== checks ======== */
+
+/* Sums of the base kernel were not cleared: ksd2 and influence of a second check were others. */
+TEST second_check(const char *words)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result first, result;
+    npksd_real influence[2][SMALL_N], other[SMALL_N * SMALL_M];
+    npksd_diagnosis diagnosis;
+    set_options(&options, words);
+    memset(&diagnosis, 0, sizeof diagnosis);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    diagnosis.row_influence = influence[0];
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &first, &diagnosis));
+    diagnosis.row_influence = influence[1];
+    for (int again = 0; again < 3; again++) {
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, &diagnosis));
+        ASSERT(same_result(&first, &result));
+        ASSERT_MEM_EQ(influence[0], influence[1], sizeof influence[0]);
+        for (size_t i = 0; i < SMALL_N * SMALL_M; i++)
+            other[i] = 5 - data[i];
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, other, &result, &diagnosis));
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* ======== very many replicates ======== */
+
+/* In float the interval was wrong at 1e7 replicates, and its recursion had no end at 1.68e7. */
+TEST very_many_replicates(void)
+{
+    size_t b = test_quick ? 1000000 : is_float ? 16800000 : 10000000;
+    const double shares[] = { 0, 0.0001, 0.05, 0.5, 1 };
+    npksd_options options = npksd_default_options();
+    npksd_tester *tester = NULL;
+    npksd_real row = 0, *values = (npksd_real *)malloc(b * sizeof *values);
+    ASSERT(values);
+    options.replicates = b;
+    set_options(&options, "gauss moment v pilot=0 fit_rows=20");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 1, 1, normal_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    for (size_t k = 0; k < sizeof shares / sizeof shares[0]; k++) {
+        size_t hits = (size_t)(shares[k] * (double)b);
+        double p = (double)hits / (double)b, half = 1.95996398454 * sqrt(p * (1 - p) / (double)b);
+        double low = p - half, high = p + half; /* normal: off by about 2/b */
+        npksd_result result;
+        if (hits == 0)
+            high = -log(0.025) / (double)b;
+        if (hits == b)
+            low = 1 + log(0.025) / (double)b;
+        for (size_t r = 0; r < b; r++) /* far above and far below the observed statistic */
+            values[r] = r < hits ? 1000 : -1000;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, b, values));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, &row, &result, NULL));
+        ASSERT(result.statistic > -1000 && result.statistic < 1000);
+        ASSERT(finite_bits(&result.p_low, 1) && finite_bits(&result.p_high, 1));
+        ASSERT(result.p_low <= result.p_high);
+        double bound = 5 / (double)b + either(0, 2e-6) * (0.05 + p);
+        ASSERT_IN_RANGE(p, (double)result.p_value, bound);
+        ASSERT_IN_RANGE(low, (double)result.p_low, bound);
+        ASSERT_IN_RANGE(high, (double)result.p_high, bound);
+    }
+    npksd_tester_destroy(tester);
+    free(values);
+    PASS();
+}
+
+SUITE(suite_regressions)
+{
+    draw_rows(data, SMALL_N, SMALL_M, test_seed + 9909);
+    RUN_TEST(ksd2_of_many_rows);
+    RUN_TEST(imq_in_small_units);
+    RUN_TEST(imq_tester_in_small_units);
+    RUN_TEST(median_of_the_least_numbers);
+    static const char *const orders[] = {
+        "", "stein scales=1 v", "stein scales=1 u", "moment", "mmd", "margin", "pair", "features=16",
+        "imq stein mirror", "resample=2", "scalar", "diagnose"
+    };
+    for (size_t k = 0; k < sizeof orders / sizeof orders[0]; k++) {
+        greatest_set_test_suffix(orders[k]);
+        RUN_TEST1(order_of_rows, orders[k]);
+    }
+    RUN_TEST(order_of_rows_with_early_stop);
+    RUN_TEST(wild_bootstrap);
+    RUN_TEST(wild_constant_column);
+    RUN_TEST(blocks_that_can_reject);
+    RUN_TEST(linear_time_is_small);
+    RUN_TEST(blobs_of_any_width);
+    for (size_t v = 0; v < variant_count(); v++) {
+        greatest_set_test_suffix(variant_name(v));
+        RUN_TEST1(const_means_const, v);
+    }
+    RUN_TEST(progress_of_a_loaded_tester);
+    RUN_TEST(workers_share_no_rng);
+    RUN_TEST(merge_while_a_replicate_is_half_done);
+    RUN_TEST(merge_the_replicate_in_work);
+    RUN_TEST(ignored_rng_in_steps);
+    RUN_TEST1(ignored_rng_with_workers, 0);
+    RUN_TEST1(ignored_rng_with_workers, 1);
+    RUN_TEST(rare_events_are_sound);
+    RUN_TEST(other_sound_generators);
+    RUN_TEST(no_generator);
+    static const char *const checks[] = { "moment imq", "moment features=9", "moment", "", "mmd",
+                                          "diagnose imq moment" };
+    for (size_t k = 0; k < sizeof checks / sizeof checks[0]; k++) {
+        greatest_set_test_suffix(checks[k]);
+        RUN_TEST1(second_check, checks[k]);
+    }
+    RUN_TEST(very_many_replicates);
+}
