@@ -2184,12 +2184,11 @@ static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w
 {
     npksdi_summary(model, w, rows, count, i);
     for (size_t k = 0; k < model->d_ && model->summary_ != NPKSD_SUMMARY_ALL; k++) {
-        npksd_real centre = model->summary_centre_[i * model->d_ + k];
+        npksd_real half = model->summary_centre_[i * model->d_ + k] * NPKSDI_C(0.5);
         npksd_real inverse = model->summary_inverse_[i * model->d_ + k],
                    *one = w->t_ + k * NPKSDI_T;
-        npksdi_limit(one, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            one[l] = (one[l] - centre) * inverse;
+            one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
         npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
 }
@@ -3710,7 +3709,7 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 
 /* Memory and counters of the fit alone: coordinates that are fitted, and whether over 5 % of their
    values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room for
-   pair distances); least, largest, mean and sum of squares of each t; a factor and what is
+   pair distances); least, largest, mean and mean square of each t; a factor and what is
    solved with it; a column; J on held-out rows for coordinate x family x ridge. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
@@ -4013,45 +4012,53 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     return NPKSD_OK;
 }
 
-/* Stage: range, mean and deviation of each summary over the kept rows, a panel at a time. A callback
-   may use any unit up to the clamp; running means lose nothing far from 0. */
-static size_t npksdi_summary_count(const npksd_tester *t)
+/* Stage: range, then mean and deviation, of each summary over the kept rows, a panel at a time in two
+   passes. The sums are of (t - least) / range, in halves, so that a callback may use any unit. */
+static size_t npksdi_summary_panels(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
     int any = model->family_count_ > 0 && model->d_ > 0 && model->summary_ != NPKSD_SUMMARY_ALL;
     return any ? npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T) : 0;
 }
-static void npksdi_summary_add(npksd_real *stats, const npksd_real *v, size_t seen, size_t count)
+static size_t npksdi_summary_count(const npksd_tester *t) { return 2 * npksdi_summary_panels(t); }
+static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npksd_real *v,
+                               size_t count, size_t k, npksd_real H, int second)
 {
-    for (size_t l = 0; l < count; l++) { /* least, largest, mean, sum of squared deviations */
-        npksd_real value = npksdi_clamp(v[l], NPKSDI_UNSCALED_CLAMP), apart = value - stats[2];
-        stats[0] = seen + l > 0 ? npksdi_min(stats[0], value) : value;
-        stats[1] = seen + l > 0 ? npksdi_max(stats[1], value) : value;
-        stats[2] += apart / (npksd_real)(seen + l + 1);
-        stats[3] += apart * (value - stats[2]);
+    npksd_real half_low = stats[0] * NPKSDI_C(0.5), half = stats[1] * NPKSDI_C(0.5) - half_low;
+    for (size_t l = 0; l < count && !second; l++) {
+        stats[0] = npksdi_min(stats[0], v[l]);
+        stats[1] = npksdi_max(stats[1], v[l]);
     }
+    for (size_t l = 0; l < count && second; l++) {
+        npksd_real share = (v[l] * NPKSDI_C(0.5) - half_low) / npksdi_max(half, NPKSDI_TINY);
+        stats[2] += share / H;
+        stats[3] += share * share / H;
+    }
+    npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3] - stats[2] * stats[2]));
+    npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
+    npksd_real centre = 2 * (half_low + half * stats[2]); /* all right with the last panel */
+    model->summary_centre_[k] = npksdi_clamp(centre, NPKSDI_LARGEST);
+    model->summary_inverse_[k] = npksdi_min(inverse, NPKSDI_HUGE);
+    model->t_low_[k] = inverse > 0 ? -stats[2] / sd : 0;
+    model->t_high_[k] = inverse > 0 ? (1 - stats[2]) / sd : 0;
 }
-static npksd_status npksdi_summary_item(npksd_tester *t, size_t panel)
+static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
 {
-    npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t d = model->d_, H = t->fit_.kept_rows_, first = panel * NPKSDI_T;
-    size_t count = npksdi_min_size(NPKSDI_T, H - first);
-    const npksd_real *rows = t->fit_.kept_ + first * model->m_;
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksdi_totals(model, w);
+    size_t d = t->model_.d_, H = t->fit_.kept_rows_, panels = npksdi_summary_panels(t);
+    size_t first = item % panels * NPKSDI_T, count = npksdi_min_size(NPKSDI_T, H - first);
+    const npksd_real *rows = t->fit_.kept_ + first * t->model_.m_;
+    npksdi_scale_panel(&t->model_, rows, count, w->z_);
+    npksdi_totals(&t->model_, w);
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
         size_t i = t->fit_.active_[slot];
-        npksdi_summary(model, w, rows, count, i);
-        for (size_t k = i * d; k < (i + 1) * d; k++) {
-            npksd_real *stats = t->fit_.summary_stats_ + 4 * k;
-            npksdi_summary_add(stats, w->t_ + (k - i * d) * NPKSDI_T, first, count);
-            npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3]) / (npksd_real)H);
-            npksd_real inverse = sd > NPKSDI_TINY ? npksdi_min(1 / sd, NPKSDI_HUGE) : 0;
-            model->summary_centre_[k] = stats[2]; /* right with the last panel */
-            model->summary_inverse_[k] = inverse;
-            model->t_low_[k] = (stats[0] - stats[2]) * inverse;
-            model->t_high_[k] = (stats[1] - stats[2]) * inverse;
+        npksdi_summary(&t->model_, w, rows, count, i);
+        for (size_t k = 0; k < d; k++) {
+            npksd_real *stats = t->fit_.summary_stats_ + 4 * (i * d + k), *v = w->t_ + k * NPKSDI_T;
+            if (item == 0)
+                stats[0] = stats[1] = v[0];
+            npksdi_summary_add(&t->model_, stats, v, count, i * d + k, (npksd_real)H,
+                               item >= panels);
         }
     }
     return npksdi_summary_status(w);
@@ -4090,7 +4097,7 @@ static size_t npksdi_shift(size_t rows, size_t k) /* k from 1: round(k rows / 17
 {
     return npksdi_max_size(k, (2 * k * rows + 17) / 34);
 }
-/* Median of sorted squared distances, as a distance; 0: the mean; 0 again: 1. */
+/* Median of squared distances, as a distance; 0: the mean, which may be 0 too. */
 static npksd_real npksdi_median_of(npksd_real *squares, size_t count)
 {
     npksd_real mean = 0;
@@ -4100,10 +4107,11 @@ static npksd_real npksdi_median_of(npksd_real *squares, size_t count)
         mean += squares[i] / (npksd_real)count;
     }
     npksd_real median = count > 0 ? npksdi_middle(squares, count) : 0;
-    return median > 0 ? median : mean > 0 ? mean : 1;
+    return median > 0 ? median : mean;
 }
 static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
 {
+    sigma = sigma > 0 ? sigma : 1; /* no two rows differ */
     model->bandwidth_ = /* within what an option may be, so that 1 / sigma^2 is a number */
         npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
 }
@@ -6106,9 +6114,10 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
             squares[pairs++] = sum;
         }
     }
-    npksd_real median = pairs > 0 ? npksdi_median_of(squares, pairs) : unit;
+    npksd_real median = npksdi_median_of(squares, pairs);
     npksdi_free(&o.allocator, squares, bytes);
-    *out = npksdi_max(npksdi_min(median / unit, NPKSDI_LARGEST), NPKSDI_TINY);
+    median = median > 0 ? npksdi_max(median / unit, NPKSDI_TINY) : 1;
+    *out = npksdi_min(median, NPKSDI_LARGEST);
     return NPKSD_OK;
 }
 

@@ -8,8 +8,9 @@
  * tuning, odd ones are held out; means are given for each half. A loss is a power more than two
  * standard errors (of the difference) below the best peer.
  *
- * key=value: options of npksd.h (components=47 ...), half=tuning or half=held for one half only; such a
- * run is not kept and writes no section. Without a part: all of them. The peers do not depend on
+ * key=value: options of npksd.h (components=47 ...), half=tuning or half=held for one half only,
+ * mode=generator or mode=fixed for one mode, seeds=S; a run with options is not kept, and none of these
+ * writes a section. Without a part: all of them. The peers do not depend on
  * npksd.h: FRESH=1 runs ours again, FRESH=all the peers, too. QUICK=1 is a smoke test, FULL=1 has four
  * times the trials.
  */
@@ -22,7 +23,7 @@ enum { NULL_CELL, POWER_CELL };
 static runner ours, peers;
 static size_t seeds = 25, recordings = 8, trials = 100, permutations = 2000;
 static char *option_arguments[16];
-static int option_count, only_half = -1;
+static int option_count, only_half = -1, only_mode = -1;
 static FILE *section;
 
 #define say(...) bench_say(section, __VA_ARGS__)
@@ -141,8 +142,10 @@ static void make_plan(void)
     for (size_t k = 0; k < PROBLEMS; k++) {
         if (only_half >= 0 && half_of(k) != (size_t)only_half)
             continue;
-        plan_piece(&ours, mode_keys[0], k, seeds, 2, generator_job);
-        plan_piece(&ours, mode_keys[1], k, trials, 2, fixed_job);
+        if (only_mode != 1)
+            plan_piece(&ours, mode_keys[0], k, seeds, 2, generator_job);
+        if (only_mode != 0)
+            plan_piece(&ours, mode_keys[1], k, trials, 2, fixed_job);
         plan_piece(&peers, "peers", k, trials, PEERS, peer_job);
     }
 }
@@ -210,7 +213,7 @@ static void report_cells(void)
     for (size_t k = 0; k < PROBLEMS; k++) {
         const problem_pair *cell = &problems[k];
         cell_rates c = rates_of(k);
-        if (c.power[0].trials == 0 && c.best_peer < 0)
+        if (c.power[0].trials + c.power[1].trials == 0 && c.best_peer < 0)
             continue;
         say("| %s: %s | %zu | %zu | %s |", cell->group, cell->name, cell->n, cell->m,
             half_names[half_of(k)]);
@@ -242,7 +245,8 @@ static void report_half(size_t half)
     size_t count = 0, losses[2] = { 0, 0 };
     for (size_t k = 0; k < PROBLEMS; k++) {
         cell_rates c = rates_of(k);
-        if ((half < 2 && half_of(k) != half) || (c.power[0].trials == 0 && c.best_peer < 0))
+        if ((half < 2 && half_of(k) != half)
+            || (c.power[0].trials + c.power[1].trials == 0 && c.best_peer < 0))
             continue;
         count++;
         best += c.best_peer >= 0 ? rate_value(c.best) : 0;
@@ -393,6 +397,8 @@ int main(int argc, char **argv)
         npksd_options scratch = npksd_default_options();
         if (strncmp(argv[i], "half=", 5) == 0)
             only_half = strncmp(argv[i] + 5, "held", 4) == 0;
+        else if (strncmp(argv[i], "mode=", 5) == 0)
+            only_mode = strcmp(argv[i] + 5, mode_keys[1]) == 0;
         else if (strncmp(argv[i], "seeds=", 6) == 0)
             seeds = (size_t)atol(argv[i] + 6);
         else if (option_count < 16 && bench_option(&scratch, argv[i]))
@@ -419,7 +425,7 @@ int main(int argc, char **argv)
         runner_run(&ours);
     if (part == NULL || strcmp(part, "peers") == 0)
         runner_run(&peers);
-    if (part == NULL && option_count == 0 && only_half < 0) {
+    if (part == NULL && option_count == 0 && only_half < 0 && only_mode < 0) {
         char path[1024];
         section = runner_section(&ours, path, sizeof path);
         section_title();

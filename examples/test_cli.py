@@ -673,11 +673,12 @@ def test_readme():
     """The first program of the README prints what the README says."""
     content = (REPOSITORY / "README.md").read_text()
     program = content.split("```c\n", 1)[1].split("```", 1)[0]
-    command, shown = content.split("    $ ", 1)[1].split("\n")[:2]
+    command, *shown = content.split("    $ ", 1)[1].split("\n\n")[0].split("\n")
+    shown = "\n".join(line.strip() for line in shown)
     text("demo.c", program)
     command = command.replace("cc ", f"{os.environ.get('CC', 'cc')} -I '{REPOSITORY}' ", 1)
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=120)
-    check("the program of the README", done.stdout.strip() == shown.strip() != "",
+    check("the program of the README", done.stdout.strip() == shown != "",
           done.stdout + done.stderr)
     links = [part.split(")")[0] for part in content.split("](")[1:]]
     check("the README has links", len(links) > 15)

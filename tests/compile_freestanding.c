@@ -1,4 +1,4 @@
-/* No heap, no math.h, no string.h: a tester in a static block of memory. */
+/* No heap, no math.h, no string.h: a tester in a static block of memory, and one loaded into another. */
 #define NPKSD_NO_MALLOC
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
@@ -15,10 +15,11 @@ static int noise(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void 
 
 int main(void)
 {
-    static unsigned char memory[1 << 20];
+    static unsigned char memory[1 << 20], blob[1 << 17], room[1 << 18];
     npksd_real observed[N * M] = { 0 };
-    npksd_tester *tester = NULL;
-    npksd_result result;
+    npksd_tester *tester = NULL, *loaded = NULL;
+    npksd_result result, again;
+    size_t size = 0, n = 0, m = 0, needed = 0;
     npksd_options options = npksd_default_options();
     npksd_status status;
     options.fit_rows = 100;
@@ -34,5 +35,21 @@ int main(void)
     while (status == NPKSD_MORE);
     if (status != NPKSD_OK || npksd_tester_check(tester, observed, &result, NULL) != NPKSD_OK)
         return 3;
-    return result.p_value > 0 && result.p_value <= 1 ? 0 : 4;
+    if (!(result.p_value > 0 && result.p_value <= 1))
+        return 4;
+    if (npksd_tester_save(tester, blob, sizeof blob, &size) != NPKSD_OK
+        || npksd_blob_info(blob, size, &n, &m, &needed) != NPKSD_OK || n != N || m != M)
+        return 5;
+    if (npksd_tester_load(&loaded, blob, size, NULL) != NPKSD_ERROR_MEMORY || loaded)
+        return 6;
+    if (needed > sizeof room || npksd_tester_load_into(&loaded, blob, size, room, needed) != NPKSD_OK)
+        return 7;
+    if (npksd_tester_check_begin(loaded, observed) != NPKSD_OK)
+        return 8;
+    do
+        status = npksd_tester_step(loaded, 1);
+    while (status == NPKSD_MORE);
+    if (status != NPKSD_OK || npksd_tester_check_end(loaded, &again, NULL) != NPKSD_OK)
+        return 9;
+    return again.statistic < result.statistic || again.statistic > result.statistic ? 10 : 0;
 }

@@ -107,7 +107,7 @@ typedef struct method {
     const char *name, *words;
     int needs_score;
     int conservative; /* the level is an upper bound only, whatever the data */
-    int adjusted;     /* count the smallest adjusted coordinate p-value instead */
+    int adjusted;     /* count the smallest adjusted p-value of a column (1), of a pair (2) instead */
 } method;
 
 static const method methods[] = {
@@ -124,11 +124,15 @@ static const method methods[] = {
     { "features", "features=20", 0, 0, 0 },
     { "IMQ", "imq", 0, 0, 0 },
     { "SCALAR", "scalar", 0, 0, 0 },
+    { "MMD", "mmd", 0, 0, 0 },
+    { "MARGIN", "margin", 0, 1, 0 }, /* places among edges: rows may tie */
+    { "PAIR", "pair", 0, 1, 0 },
     { "the paper", "scales=1 stein v scalar unscaled", 0, 0, 0 },
     { "smooth", "smooth=0.3", 0, 0, 0 },
     { "not scaled", "unscaled", 0, 0, 0 },
     { "early stop", "stop_after=25", 0, 1, 0 },
-    { "adjusted p", "diagnose", 0, 1, 1 },
+    { "adjusted columns", "", 0, 1, 1 },
+    { "adjusted pairs", "", 0, 1, 2 },
 };
 
 /* The p-value of one fresh data set against one freshly fitted test; negative on error. */
@@ -139,7 +143,7 @@ static double one_p_value(const data_kind *kind, const method *how, uint64_t see
     npksd_rng rng = npksd_rng_seeded(&state, ~seed, 0);
     npksd_options options = npksd_default_options();
     npksd_result result;
-    npksd_tester *tester = NULL;
+    npksd_pair pair;
     npksd_diagnosis diagnosis;
     npksd_status status;
     options.seed = seed;
@@ -155,16 +159,14 @@ static double one_p_value(const data_kind *kind, const method *how, uint64_t see
     }
     memset(&diagnosis, 0, sizeof diagnosis);
     diagnosis.coordinate_p_adjusted = adjusted;
-    status = npksd_tester_create(&tester, kind->n, kind->m, kind->sample_fn, NULL, &options);
-    if (status == NPKSD_OK)
-        do
-            status = npksd_tester_step(tester, SIZE_MAX);
-        while (status == NPKSD_MORE);
-    if (status == NPKSD_OK)
-        status = npksd_tester_check(tester, rows, &result, &diagnosis);
-    npksd_tester_destroy(tester);
+    diagnosis.pairs = &pair; /* the worst one */
+    diagnosis.pair_capacity = 1;
+    status = npksd_test_diagnose(rows, kind->n, kind->m, kind->sample_fn, NULL, &options, &result,
+                                 &diagnosis, NULL);
     if (status != NPKSD_OK)
         return (double)status;
+    if (how->adjusted == 2)
+        return diagnosis.pair_count > 0 ? (double)pair.p_adjusted : 1;
     npksd_real smallest = adjusted[0];
     for (size_t i = 1; i < kind->m; i++)
         if (adjusted[i] < smallest)

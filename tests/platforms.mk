@@ -100,16 +100,6 @@ check-compilers: $(REPORTS)
 	@$(call with,$(CLANGXX),$(MAKE) run BUILD=build/clang-c++20 COMPILER="$(CLANGXX)" \
 		LANGUAGE="-x c++ -std=c++20 -Wno-deprecated-enum-float-conversion")
 
-# products with vector extensions: another order of sums
-vectors = $(call same,double,1e-9,vectors,$(1) -std=c99 -O2 -DNPKSD_VECTORS,) && \
-	$(call same,double,1e-9,vectors,$(1) -std=gnu11 -O3 -march=native -DNPKSD_VECTORS,) && \
-	$(call same,float,1e-2,vectors,$(1) -std=gnu11 -O3 -march=native -DNPKSD_VECTORS,)
-
-check-vectors: $(REPORTS)
-	@$(call with,$(GCC),$(call vectors,$(GCC)))
-	@$(call with,$(CLANG),$(call vectors,$(CLANG)))
-	@$(MAKE) run BUILD=build/vectors EXTRA="-O2 -DNPKSD_VECTORS"
-
 nostdlib = for flags in -O0 -O2 "-O3 -ffast-math"; do \
 	for precision in "" -DNPKSD_FLOAT; do \
 		$(1) -std=c99 -ffreestanding -nostdlib $$flags $$precision -DNPKSD_NO_MALLOC -I.. -c impl.c \

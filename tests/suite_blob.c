@@ -426,6 +426,22 @@ TEST info_and_load_into(size_t v)
     PASS();
 }
 
+/* Equal scales are one; the blob must not hold what was never written. */
+TEST blob_of_equal_scales(const char *words)
+{
+    npksd_options options = small_options();
+    blob first, second;
+    set_options(&options, words);
+    ASSERT_STATUS(NPKSD_OK, make_blob(&first, &options, SMALL_N, SMALL_M));
+    ASSERT_STATUS(NPKSD_OK, make_blob(&second, &options, SMALL_N, SMALL_M));
+    ASSERT_EQ_FMT(first.size, second.size, "%zu");
+    ASSERT_MEM_EQ(first.bytes, second.bytes, first.size);
+    ASSERT_STATUS(NPKSD_OK, npksd_blob_info(first.bytes, first.size, NULL, NULL, NULL));
+    free(first.bytes);
+    free(second.bytes);
+    PASS();
+}
+
 /* Saved, loaded and saved again: the same bytes. */
 TEST blob_of_a_loaded_tester(size_t v)
 {
@@ -483,5 +499,7 @@ SUITE(suite_blob)
     RUN_TEST(hostile_weights);
     RUN_TEST(hostile_shape);
     RUN_TEST(hostile_callbacks);
+    RUN_TEST1(blob_of_equal_scales, "scales=1,1");
+    RUN_TEST1(blob_of_equal_scales, "scales=0.5,2,0.5,0.5,2 stein mirror");
     RUN_TEST(shape_of_testers);
 }

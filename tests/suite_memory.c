@@ -27,6 +27,9 @@ TEST one_allocation(void)
                            npksd_tester_check(tester, data, &result, NULL));
         ASSERT_STATUSm(variant_name(v), NPKSD_OK,
                        npksd_tester_scores(tester, data, SMALL_N, scores));
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, npksd_tester_check_begin(tester, data));
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, finish(tester));
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK, npksd_tester_check_end(tester, &result, NULL));
         npksd_tester_null(tester, null_values, SMALL_REPLICATES, NULL);
         ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_EQm(variant_name(v), 1u, heap.live);
@@ -38,7 +41,7 @@ TEST one_allocation(void)
 
 TEST destroy_at_any_time(void)
 {
-    for (size_t units = 0; units < 40; units++) {
+    for (size_t items = 0; items < 40; items++) {
         npksd_options options = small_options();
         npksd_tester *tester = NULL;
         test_heap heap;
@@ -46,7 +49,7 @@ TEST destroy_at_any_time(void)
         options.allocator = heap_allocator(&heap);
         ASSERT_STATUS(NPKSD_OK,
                       npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
-        ASSERT(npksd_tester_step(tester, units) >= 0);
+        ASSERT(npksd_tester_step(tester, items) >= 0);
         npksd_tester_destroy(tester);
         ASSERT(clean(&heap));
     }
@@ -109,6 +112,21 @@ static npksd_status job_samples(npksd_options *options, int *outputs_kept)
     return status;
 }
 
+static npksd_status job_test_diagnose(npksd_options *options, int *outputs_kept)
+{
+    npksd_result result;
+    npksd_real out[SMALL_M + SMALL_REPLICATES];
+    npksd_diagnosis diagnosis;
+    memset(&result, UNTOUCHED, sizeof result);
+    memset(out, UNTOUCHED, sizeof out);
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.coordinate_statistic = out;
+    npksd_status status = npksd_test_diagnose(data, SMALL_N, SMALL_M, chain_sample, NULL, options,
+                                              &result, &diagnosis, out + SMALL_M);
+    *outputs_kept = untouched(&result, sizeof result) && untouched(out, sizeof out);
+    return status;
+}
+
 static npksd_status job_self_check(npksd_options *options, int *outputs_kept)
 {
     npksd_self_check_result result;
@@ -159,8 +177,8 @@ static npksd_status job_load(npksd_options *options, int *outputs_kept)
 
 TEST every_allocation_fails_once(void)
 {
-    static const job_fn jobs[] = { job_test,    job_create,     job_statistic, job_median,
-                                   job_samples, job_self_check, job_power,     job_load };
+    static const job_fn jobs[] = { job_test,    job_create,     job_statistic, job_median,        job_samples,
+                                   job_self_check, job_power,   job_load,      job_test_diagnose };
     for (size_t j = 0; j < sizeof jobs / sizeof jobs[0]; j++) {
         for (size_t v = 0; v < variant_count(); v++) {
             npksd_status status = NPKSD_ERROR_MEMORY;

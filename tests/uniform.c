@@ -1,5 +1,5 @@
 /*
- * Are the p-values what they claim? For every estimator, every set of components and every calibration,
+ * Are the p-values what they claim? For every estimator, many sets of components and every calibration,
  * many data sets from the null hypothesis itself are tested, each with a fit, a pilot and replicates of
  * its own. P(p <= a) <= a must hold for every a; and where a is a multiple of 1/(b+1), nothing ties, and
  * the calibration is exact, P(p <= a) = a.
@@ -41,40 +41,47 @@ static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *sco
 
 /* ======== cells ======== */
 
-enum { ESTIMATORS = 6, COMPONENT_SETS = NPKSD_COMPONENT_ALL, LEVELS = 4 };
-typedef enum calibration { MONTE_CARLO, STOPPING, PERMUTATION, BOOTSTRAP, CALIBRATIONS } calibration;
+/* each component alone, those of scores and frequencies, all but one, all */
+static const unsigned component_sets[] = { 1, 2, 4, 8, 16, 32, 7, 15, 62, 61, 59, 55, 47, 31, 63 };
+
+enum { ESTIMATORS = 6, COMPONENT_SETS = sizeof component_sets / sizeof component_sets[0], LEVELS = 4 };
+typedef enum calibration { MONTE_CARLO, STOPPING, SAMPLES, BOOTSTRAP, CALIBRATIONS } calibration;
 
 static const char *const estimator_names[ESTIMATORS] = { "AUTO", "GAUSS", "POLY", "SPLINE", "RBF",
                                                          "CALLBACK" };
 static const char *const calibration_names[CALIBRATIONS] = { "Monte Carlo", "stop_after",
-                                                             "permutation", "bootstrap" };
+                                                             "fixed samples", "bootstrap" };
 static const double levels[LEVELS] = { 0.05, 0.1, 0.25, 0.5 };
 
 /* Is P(p <= levels[l]) = levels[l], not only <=?
    Monte Carlo: all levels are multiples of 1/20. Stopping at the 5th: k/20 for k <= 5, and 5/10.
-   Permutation: the same labelling may be drawn twice, a tie. Bootstrap: exact for many rows only, and
-   on the safe side for five. */
-static int is_exact(calibration how) { return how == MONTE_CARLO || how == STOPPING; }
-
+   MARGIN and PAIR go by places among edges: five rows tie. Fixed samples: the same rows may be drawn
+   twice, a tie. Bootstrap: exact for many rows only, and on the safe side for five. */
 typedef struct cell {
     calibration how;
     int estimator;
     unsigned components;
 } cell;
 
+static int is_exact(const cell *c)
+{
+    return (c->how == MONTE_CARLO || c->how == STOPPING)
+        && (c->components & (NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR)) == 0;
+}
+
 static size_t list_cells(cell *cells)
 {
     size_t count = 0;
     for (int how = 0; how < CALIBRATIONS; how++)
         for (int estimator = 0; estimator < ESTIMATORS; estimator++)
-            for (unsigned set = 1; set <= COMPONENT_SETS; set++) {
-                const unsigned allowed = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+            for (size_t set = 0; set < COMPONENT_SETS; set++) {
                 if (how == BOOTSTRAP
-                    && (estimator != NPKSD_ESTIMATOR_CALLBACK || (set & ~allowed) != 0))
+                    && (estimator != NPKSD_ESTIMATOR_CALLBACK
+                        || component_sets[set] != NPKSD_COMPONENT_STEIN))
                     continue;
                 cells[count].how = (calibration)how;
                 cells[count].estimator = estimator;
-                cells[count++].components = set;
+                cells[count++].components = component_sets[set];
             }
     return count;
 }
@@ -101,7 +108,7 @@ static double one_p_value(const cell *c, uint64_t seed)
     if (c->how == BOOTSTRAP)
         options.calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
     sample(observed, N, M, &rng, NULL);
-    if (c->how == PERMUTATION) {
+    if (c->how == SAMPLES) {
         sample(synthetic, SYNTHETIC, M, &rng, NULL);
         status = npksd_test_samples(observed, N, synthetic, SYNTHETIC, M, &options, &result);
     } else {
@@ -133,13 +140,12 @@ typedef struct worst_of {
 
 static void component_text(unsigned set, char *text)
 {
-    static const char *const names[] = { "STEIN", "MIRROR", "MOMENT", "MMD" };
     text[0] = 0;
-    for (unsigned k = 0; k < 4; k++)
-        if (set >> k & 1) {
+    for (unsigned component = 1; component <= NPKSD_COMPONENT_ALL; component *= 2)
+        if (set & component) {
             if (text[0])
                 strcat(text, "+");
-            strcat(text, names[k]);
+            strcat(text, npksd_component_string(component));
         }
 }
 
@@ -151,7 +157,7 @@ static int judge(const cell *c, const size_t *reached, size_t tests, double boun
         double a = levels[l], expected = a * (double)tests;
         double error = sqrt((double)tests * a * (1 - a)), seen = (double)reached[l];
         double above = (seen - expected - 0.5) / error;
-        double below = is_exact(c->how) ? (expected - seen - 0.5) / error : 0;
+        double below = is_exact(c) ? (expected - seen - 0.5) / error : 0;
         double z = above > below ? above : below;
         char set[64];
         component_text(c->components, set);
@@ -216,7 +222,7 @@ int main(int argc, char **argv)
     for (int how = 0; how < CALIBRATIONS; how++) {
         if (run[how] == 0)
             continue;
-        printf("%-12s %lu cells; all together P(p <= a):", calibration_names[how],
+        printf("%-13s %lu cells; all together P(p <= a):", calibration_names[how],
                (unsigned long)run[how]);
         for (int l = 0; l < LEVELS; l++)
             printf("  %.2f: %.5f", levels[l],
