@@ -565,9 +565,9 @@ NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
    prepared tester, each with a worker of its own; the numbers do not depend on the split. Where the
-   tester's rng is the caller's, a worker with scratch needs an rng of its own (NPKSD_ERROR_ARGUMENT:
-   two threads would share its state). On an error those before the replicate that failed are in
-   out, and the rest of out is as it was. */
+   tester's rng is the caller's, a worker with scratch needs an rng of its own
+   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error those before the replicate
+   that failed are in out, and the rest of out is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -577,7 +577,8 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 /* ======== random numbers, options, text ======== */
 
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
-/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed, stream). */
+/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed,
+   stream). */
 
 NPKSD_API npksd_real
 npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
@@ -596,15 +597,15 @@ NPKSD_API int npksd_version(void); /* NPKSD_VERSION of the implementation */
 
 NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
                                              const npksd_options *options, npksd_real *out);
-/* Median Euclidean distance between rows: over all pairs of up to 512 rows; beyond that over 8 pairs
-   of each of at most 16384 evenly spaced rows. 0 is replaced by the mean distance, that 0 too by 1;
-   otherwise at least the smallest normal number. Uses the allocator of options, if any. */
+/* Median Euclidean distance between rows: over all pairs of up to 512 rows; beyond that over 8
+   pairs of each of at most 16384 evenly spaced rows. 0 is replaced by the mean distance, that 0 too
+   by 1; otherwise at least the smallest normal number. Uses the allocator of options, if any. */
 
 NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                        size_t m, const npksd_real *weights,
                                        const npksd_options *options, npksd_real *out);
-/* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be > 0.
-   Uses kernel, form, statistic (V or U), features, seed and the first of scales (or 1). */
+/* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be
+   > 0. Uses kernel, form, statistic (V or U), features, seed and the first of scales (or 1). */
 
 #ifdef __cplusplus
 }
@@ -613,7 +614,8 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
-   ================================================================================================ */
+   ================================================================================================
+   */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
@@ -668,9 +670,9 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_INLINE static inline
 #endif
-/* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts, where
-   compiler and C library allow it. Without fused multiply-add both give the same bits. Sanitizers
-   must not meet the choice, which is made before they are ready. */
+/* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts,
+   where compiler and C library allow it. Without fused multiply-add both give the same bits.
+   Sanitizers must not meet the choice, which is made before they are ready. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)          \
     && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__)             \
     && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       \
@@ -733,7 +735,8 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: two loops, as compilers make branches of two limits in one. */
+/* One panel column kept within limits: two loops, as compilers make branches of two limits in one.
+   */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 {
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -752,7 +755,8 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove it. */
+/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove it.
+   */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
@@ -765,10 +769,10 @@ static int npksdi_finite(const npksd_real *values, size_t count)
     return bad == 0;
 }
 
-/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at Chebyshev
-   nodes. k is found by truncating a positive number to an integer: the usual trick of adding 2^52 is
-   undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a select, so that the
-   loop around it becomes vector code. */
+/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at
+   Chebyshev nodes. k is found by truncating a positive number to an integer: the usual trick of
+   adding 2^52 is undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a
+   select, so that the loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
     int biased =
@@ -799,7 +803,8 @@ static npksd_real npksdi_exp(npksd_real x)
     return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
 }
 
-/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)). */
+/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)).
+   */
 static npksd_real npksdi_log(npksd_real x)
 {
     npksdi_pun pun;
@@ -818,8 +823,8 @@ static npksd_real npksdi_log(npksd_real x)
     return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
-/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead of
-   selects, so that the loop around it becomes vector code. */
+/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead
+   of selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
     const int whole =
@@ -852,7 +857,8 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
 }
 
 #ifdef NPKSD_NO_MALLOC
-/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an ulp. */
+/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an ulp.
+   */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
@@ -893,7 +899,8 @@ static npksd_real npksdi_sqrt(npksd_real x)
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
 
-/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream r. */
+/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream
+   r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
 enum {
     NPKSDI_REPLICATE,
@@ -912,7 +919,8 @@ enum {
 };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor busy. */
+   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor
+   busy. */
 #define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
 #define NPKSDI_ROUND(by)                                                                           \
     (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
@@ -1026,8 +1034,9 @@ static const npksd_real npksdi_layers[129] = {
     0,
 };
 
-/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is then taken:
-   no rng worth the name comes there (a chance of 2^-200), and a broken one does not hang the program. */
+/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is
+   then taken: no rng worth the name comes there (a chance of 2^-200), and a broken one does not
+   hang the program. */
 enum { NPKSDI_TRIES = 200 };
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
@@ -1065,7 +1074,8 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
     }
 }
 
-/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too large. */
+/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too large.
+   */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
     uint64_t mask = (uint64_t)bound - 1;
@@ -1100,10 +1110,10 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 #define NPKSD_BLAS_INT ptrdiff_t
 #endif
 
-/* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row or
-   column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product. Two
-   rows and four terms at a time: each load of B serves two rows, each load of out four terms; and
-   rows inside of terms, so that no sum waits for its own last store. */
+/* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
+   or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
+   Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
+   and rows inside of terms, so that no sum waits for its own last store. */
 NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                         const npksd_real *NPKSDI_RESTRICT A, size_t row,
                                         size_t column, const npksd_real *NPKSDI_RESTRICT B,
@@ -1669,7 +1679,8 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* Kernels at several bandwidths, widest first; the base, scale 1, is always among them. A Gaussian
    kernel whose scale is the last one's over 2^k is that one squared k times, so that one exp a pair
-   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its own. */
+   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its own.
+   */
 typedef struct npksdi_kernels {
     size_t count_, base_;
     npksd_real scale_[NPKSD_SCALES_MAX + 1];
@@ -1727,6 +1738,9 @@ enum {
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
     X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                            \
     X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                           \
+    X(uint32_t, edge_codes_, margins, NPKSDI_EDGES, LOCAL)                                         \
+    X(npksd_real, edge_F_, margins, NPKSDI_EDGES, LOCAL)                                           \
+    X(npksd_real, edge_weights_, margins, NPKSDI_EDGES, LOCAL)                                     \
     X(npksd_real, means_, margins, 1, SAVED)                                                       \
     X(npksd_real, squares_, margins, 1, SAVED)                                                     \
     X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                           \
@@ -1768,8 +1782,8 @@ static void npksdi_model_arrays(npksdi_model *owner, npksdi_walk *walk)
     NPKSDI_MODEL_ARRAYS(NPKSDI_VISIT)
 }
 
-/* NPKSDI_G rows against a panel: G = x.x', A, C, D and r as >>tiles has them; the Gaussian kernel that
-   the next one is made from; the kernels in use; u. */
+/* NPKSDI_G rows against a panel: G = x.x', A, C, D and r as >>tiles has them; the Gaussian kernel
+   that the next one is made from; the kernels in use; u. */
 typedef struct npksdi_tile {
     npksd_real G_[NPKSDI_TILE], A_[NPKSDI_TILE], C_[NPKSDI_TILE], D_[NPKSDI_TILE], r_[NPKSDI_TILE];
     npksd_real chain_[NPKSDI_TILE], k0_[NPKSDI_TILE], k1_[NPKSDI_TILE], k2_[NPKSDI_TILE];
@@ -1823,7 +1837,7 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
     /* sums over rows: codes (panels of m x T), and how often each occurs in a column; z; normal   \
        scores: mean, 1/deviation or 0, products; waves */ \
     X(uint32_t, codes_, margins, padded, LOCAL)                                                      \
-    X(uint32_t, histogram_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                                \
+    X(uint32_t, upto_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                                 \
     X(npksd_real, z_sums_, margins, T, LOCAL)                                                        \
     X(npksd_real, score_mean_, margins, 1, LOCAL)                                                    \
     X(npksd_real, score_inverse_, margins, 1, LOCAL)                                                 \
@@ -2062,8 +2076,8 @@ static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_
     return npksdi_clamp(npksdi_unclamped(x, model->ruler_ + 3 * j), NPKSDI_CLAMP);
 }
 
-/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row of
-   ones, so that (1, z) is a feature vector as it stands. */
+/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
+   of ones, so that (1, z) is a feature vector as it stands. */
 NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, const npksd_real *rows, size_t count,
                                    npksd_real *z)
 {
@@ -2206,7 +2220,8 @@ static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_
 /* ======== >>scores: families of features, and the scores they give ======== */
 
 /* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), h_k' = sqrt(k)
-   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides all. */
+   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides all.
+   */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2232,8 +2247,8 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
             h[k * NPKSDI_T + l] += slope[k * NPKSDI_T + l] * (x[l] - inside[l]);
 }
 
-/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b; d <= 2 (or degree 0). They
-   are left behind 36 panels of work, which is where this returns. */
+/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b; d <= 2 (or degree 0).
+   They are left behind 36 panels of work, which is where this returns. */
 static npksd_real *npksdi_t_basis(const npksdi_model *model, size_t i, const npksd_real *tt,
                                   size_t degree, npksd_real *work)
 {
@@ -2495,7 +2510,8 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
         weights[i] /= (npksd_real)B;
 }
 
-/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single one. */
+/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single one.
+   */
 static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t drawn = 0;
@@ -2639,8 +2655,8 @@ NPKSDI_HOT npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c,
     return kernel;
 }
 
-/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a loop
-   over rows around it compilers would make vectors of rows. */
+/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a
+   loop over rows around it compilers would make vectors of rows. */
 NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_real factor,
                                    const npksd_real *ends_a,
                                    const npksd_real *NPKSDI_RESTRICT ends_b)
@@ -2657,7 +2673,8 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
     }
 }
 
-/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel q. */
+/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel q.
+   */
 NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
                                  size_t group, size_t q, npksdi_tile *t)
 {
@@ -2990,7 +3007,8 @@ static npksd_real npksdi_column_omega(const npksdi_model *model, const npksdi_sc
 }
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
-   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by coordinate. */
+   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by coordinate.
+   */
 static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
                                                    const npksdi_scratch *w, size_t c,
                                                    npksd_real *shares)
@@ -3218,25 +3236,27 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
-/* How often each code occurs in a column; mean of its normal scores and their squares. */
-static void npksdi_histogram(const npksdi_model *model, const npksdi_scratch *w, size_t i,
-                             npksd_real *mean, npksd_real *square)
+/* upto_[c + 1]: rows of a column with a code up to c; mean of its normal scores and their squares. */
+static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *w, size_t i,
+                               npksd_real *mean, npksd_real *square)
 {
     npksd_real n = (npksd_real)model->n_;
-    NPKSD_MEMSET(w->histogram_, 0, NPKSDI_CODES * sizeof *w->histogram_);
+    NPKSD_MEMSET(w->upto_, 0, (NPKSDI_CODES + 1) * sizeof *w->upto_);
     *mean = *square = 0;
     for (size_t p = 0; p < model->panels_; p++) {
         const uint32_t *codes = w->codes_ + (p * model->m_ + i) * NPKSDI_T;
         npksd_real sum = 0, squares = 0; /* of a panel, for float */
         for (size_t l = 0; l < npksdi_panel_rows(model, p); l++) {
             npksd_real q = model->normal_scores_[codes[l]];
-            w->histogram_[codes[l]]++;
+            w->upto_[codes[l] + 1]++;
             sum += q;
             squares += q * q;
         }
         *mean += sum / n;
         *square += squares / n;
     }
+    for (size_t c = 1; c <= NPKSDI_CODES; c++)
+        w->upto_[c] += w->upto_[c - 1];
 }
 
 /* 1/deviation of normal scores, 0 where they do not vary. */
@@ -3246,43 +3266,61 @@ static npksd_real npksdi_score_inverse(npksd_real mean, npksd_real square)
     return variance > 16 * NPKSDI_EPSILON * square ? 1 / NPKSD_SQRT(variance) : 0;
 }
 
-/* The distances of a column's histogram from the reference, at the edges e:
-       Anderson-Darling  (n/128) sum_k (F_n - F)^2 / (F (1 - F)),  F_n(e) = (below + equal/2) / n,
-                         F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows;
-       largest           of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|.
-   Equal edges stand together: a run from k to before end has the code k + end. */
-NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                             size_t i, npksd_real *largest)
+/* At the edges e of a column, with F_n(e) = (below + equal/2) / n of a data set and F(e) =
+   (below + equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
+       (n/128) sum_k (F_n - F)^2 / (F (1 - F)).
+   Equal edges stand together: a run from k to before end has the code k + end. For each edge its
+   code, F and 1/(F (1 - F)) are worked out once. */
+static void npksdi_set_edges(npksdi_model *model, size_t i)
 {
     const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
     const npksd_real *shares = model->shares_ + i * NPKSDI_CODES;
-    npksd_real n = (npksd_real)model->n_, R = model->reference_rows_, most = 0;
-    npksd_real F[NPKSDI_EDGES], apart[NPKSDI_EDGES], lanes[NPKSDI_T];
-    size_t below = 0, next = 0;
-    for (size_t k = 0, end; k < NPKSDI_EDGES;) {
+    npksd_real R = model->reference_rows_;
+    for (size_t k = 0, end; k < NPKSDI_EDGES; k = end) {
         for (end = k + 1; end < NPKSDI_EDGES && !(edges[end] > edges[k]);)
             end++;
-        size_t code = k + end;
-        for (; next < code; next++)
-            below += w->histogram_[next];
-        npksd_real under = (npksd_real)below / n, under_here = shares[code - 1];
-        npksd_real upto = (npksd_real)(below + w->histogram_[code]) / n, upto_here = shares[code];
-        most = npksdi_max(most,
-                          npksdi_max(npksdi_abs(under - under_here), npksdi_abs(upto - upto_here)));
-        for (; k < end; k++) {
-            F[k] = (R * (under_here + upto_here) + 1) / (2 * (R + 1));
-            apart[k] = NPKSDI_C(0.5) * (under + upto) - F[k];
+        npksd_real F = (R * (shares[k + end - 1] + shares[k + end]) + 1) / (2 * (R + 1));
+        for (size_t at = i * NPKSDI_EDGES + k; at < i * NPKSDI_EDGES + end; at++) {
+            model->edge_codes_[at] = (uint32_t)(k + end);
+            model->edge_F_[at] = F;
+            model->edge_weights_[at] = 1 / npksdi_max(F * (1 - F), NPKSDI_EPSILON);
         }
     }
+}
+NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
+                                             size_t i)
+{
+    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES;
+    const npksd_real *F = model->edge_F_ + i * NPKSDI_EDGES;
+    const npksd_real *weights = model->edge_weights_ + i * NPKSDI_EDGES;
+    npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, twice[NPKSDI_T],
+               lanes[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         lanes[l] = 0;
-    for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T)
+    for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T) {
+        for (size_t l = 0; l < NPKSDI_T; l++) /* rows below the edge, and up to it */
+            twice[l] = (npksd_real)(int)(w->upto_[codes[k + l]] + w->upto_[codes[k + l] + 1]);
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real spread = npksdi_max(F[k + l] * (1 - F[k + l]), NPKSDI_EPSILON);
-            lanes[l] += apart[k + l] * apart[k + l] / spread;
+            npksd_real apart = twice[l] * part - F[k + l];
+            lanes[l] += apart * apart * weights[k + l];
         }
-    *largest = most;
+    }
     return n / (npksd_real)NPKSDI_EDGES * npksdi_lane_sum(lanes);
+}
+
+/* The largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| over the edges. */
+static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksdi_scratch *w,
+                                          size_t i)
+{
+    npksd_real n = (npksd_real)model->n_, largest = 0;
+    for (size_t k = 0; k < NPKSDI_EDGES; k++) {
+        size_t code = model->edge_codes_[i * NPKSDI_EDGES + k];
+        const npksd_real *here = model->shares_ + i * NPKSDI_CODES + code;
+        npksd_real under = (npksd_real)w->upto_[code] / n - here[-1];
+        npksd_real upto = (npksd_real)w->upto_[code + 1] / n - here[0];
+        largest = npksdi_max(largest, npksdi_max(npksdi_abs(under), npksdi_abs(upto)));
+    }
+    return largest;
 }
 
 /* MARGIN's numbers: largest distance, sum of squared mean differences, largest and summed change of
@@ -3290,14 +3328,14 @@ NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const np
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *margin, npksd_real *spread)
 {
-    npksd_real n = (npksd_real)model->n_, largest, square;
+    npksd_real n = (npksd_real)model->n_, square;
     for (size_t k = 0; k < 4; k++)
         numbers[k] = 0;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
-        npksdi_histogram(model, w, i, w->score_mean_ + i, &square);
+        npksdi_count_codes(model, w, i, w->score_mean_ + i, &square);
         w->score_inverse_[i] = npksdi_score_inverse(w->score_mean_[i], square);
-        margin[i] = npksdi_margin_distance(model, w, i, &largest);
+        margin[i] = npksdi_margin_distance(model, w, i);
         spread[i] = npksdi_abs(square - model->squares_[i]);
         numbers[0] = npksdi_max(numbers[0], margin[i]);
         numbers[1] += shift * shift;
@@ -3383,7 +3421,8 @@ static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w
     npksdi_clear_pair_sums(model, w);
 }
 
-/* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the bandwidth. */
+/* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the bandwidth.
+   */
 static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
                                const npksd_real *x, size_t panel, size_t count)
 {
@@ -3502,7 +3541,8 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
     model->gauge_mean_[l] += part;
 }
 
-/* Then deviation and skewness. A deviation that is mere rounding must not be blown up into a rank. */
+/* Then deviation and skewness. A deviation that is mere rounding must not be blown up into a rank.
+   */
 static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 {
     npksd_real n = (npksd_real)count, m2 = model->gauge_sd_[l] / n, m3 = model->gauge_skew_[l] / n;
@@ -3582,8 +3622,8 @@ static void npksdi_null_row(const npksdi_model *model, const npksdi_scratch *w, 
 
 /* ======== >>calibration: p-value, threshold, interval ======== */
 
-/* P(X >= a) for X of n trials with chance x, 0 < x < 1: terms relative to the largest one, up and down
-   from there until they no longer count. */
+/* P(X >= a) for X of n trials with chance x, 0 < x < 1: terms relative to the largest one, up and
+   down from there until they no longer count. */
 static npksd_real npksdi_binomial_tail(size_t n, size_t a, npksd_real x)
 {
     size_t mode = npksdi_min_size((size_t)(((npksd_real)n + 1) * x), n);
@@ -3616,7 +3656,8 @@ static npksd_real npksdi_beta_quantile(npksd_real level, size_t a, size_t b)
     return NPKSDI_C(0.5) * (low + high);
 }
 
-/* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own kind. */
+/* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own kind.
+   */
 static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low,
                             npksd_real *high)
 {
@@ -3660,8 +3701,8 @@ static void npksdi_null_arrays(npksdi_null *owner, npksdi_walk *walk)
 }
 
 /* Two data sets with the same rows in another order differ by rounding. A null value therefore
-   counts as reaching tau if it does so when raised by this much, which depends on tau and on the null
-   values as a whole, never on a single one: p can only become larger, and stays exact. */
+   counts as reaching tau if it does so when raised by this much, which depends on tau and on the
+   null values as a whole, never on a single one: p can only become larger, and stays exact. */
 static npksd_real npksdi_tolerance(const npksdi_null *null, npksd_real tau, int comparable,
                                    size_t used)
 {
@@ -3708,9 +3749,9 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 /* ======== >>tester: all the parts together ======== */
 
 /* Memory and counters of the fit alone: coordinates that are fitted, and whether over 5 % of their
-   values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room for
-   pair distances); least, largest, mean and mean square of each t; a factor and what is
-   solved with it; a column; J on held-out rows for coordinate x family x ridge. */
+   values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room
+   for pair distances); least, largest, mean and mean square of each t; a factor and what is solved
+   with it; a column; J on held-out rows for coordinate x family x ridge. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
@@ -3866,11 +3907,8 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     }
     watch->equal_ = watch->equal_ > 0 && hash == watch->hash_ ? watch->equal_ + 1 : 1;
     watch->hash_ = hash;
-    return watch->equal_ >= (t->model_.n_ == 1 ? 16
-                                 : differ      ? 2
-                                               : SIZE_MAX)
-        ? NPKSD_ERROR_GENERATOR
-        : NPKSD_OK;
+    int stuck = t->model_.n_ == 1 ? watch->equal_ >= 16 : differ && watch->equal_ >= 2;
+    return stuck ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
 }
 
 static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
@@ -3894,9 +3932,9 @@ static void npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t count
     }
 }
 
-/* Stage: generator calls whose rows are kept. The first data sets whole; of the last one, rows spread
-   evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random: the
-   first ones would be the observed ones. */
+/* Stage: generator calls whose rows are kept. The first data sets whole; of the last one, rows
+   spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random:
+   the first ones would be the observed ones. */
 static size_t npksdi_keep_count(const npksd_tester *t) { return t->fit_.keep_sets_; }
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
@@ -3950,7 +3988,8 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
     model->scale_[j] = npksdi_max(2 * inner, NPKSDI_TINY);
 }
 
-/* Constant columns: 1e-3 of the median positive deviation, so that a value off the constant is seen. */
+/* Constant columns: 1e-3 of the median positive deviation, so that a value off the constant is
+   seen. */
 static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
 {
     size_t positive = 0;
@@ -3979,9 +4018,9 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
 
 #define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
 
-/* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand. Then
-   it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points (SPLINE's
-   knots), ties, and the edges of its margin. */
+/* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
+   Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
+   (SPLINE's knots), ties, and the edges of its margin. */
 static size_t npksdi_range_count(const npksd_tester *t) { return t->model_.m_; }
 static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
 {
@@ -4012,8 +4051,9 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     return NPKSD_OK;
 }
 
-/* Stage: range, then mean and deviation, of each summary over the kept rows, a panel at a time in two
-   passes. The sums are of (t - least) / range, in halves, so that a callback may use any unit. */
+/* Stage: range, then mean and deviation, of each summary over the kept rows, a panel at a time in
+   two passes. The sums are of (t - least) / range, in halves, so that a callback may use any unit.
+   */
 static size_t npksdi_summary_panels(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
@@ -4154,7 +4194,8 @@ static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, si
     return fit->sums_ + split * per_split + own + f->sums_at_;
 }
 
-/* One row of splines times polynomials in t: 4 terms neighbours of phi are not 0, a block of A and c. */
+/* One row of splines times polynomials in t: 4 terms neighbours of phi are not 0, a block of A and
+   c. */
 NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A,
                                          npksd_real *NPKSDI_RESTRICT c, size_t padded,
                                          const npksd_real *value, const npksd_real *slope,
@@ -4378,6 +4419,7 @@ static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
         model->squares_[k] = square;
         w->score_mean_[k] = mean;
         w->score_inverse_[k] = npksdi_score_inverse(mean, square);
+        npksdi_set_edges(model, k);
         return NPKSD_OK;
     }
     for (size_t a = 1; a < model->pair_columns_; a++)
@@ -4411,8 +4453,8 @@ static int npksdi_factor_row(const npksd_tester *t, const npksdi_family *f, size
     return npksdi_cholesky_row(L, p, ridge * trace / rows / (npksd_real)p, i);
 }
 
-/* c of coordinate i (slot) as a mean. With shared features d phi / dx_i is 1 for x_i and, for a bump,
-   -(x_i - c_i)/h^2 bump, whose sum is already in A. */
+/* c of coordinate i (slot) as a mean. With shared features d phi / dx_i is 1 for x_i and, for a
+   bump, -(x_i - c_i)/h^2 bump, whose sum is already in A. */
 static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_t slot,
                             size_t split, npksd_real *c)
 {
@@ -4453,9 +4495,9 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, n
     npksdi_tame(loss, 1);
 }
 
-/* Which candidate (family x ridge) a coordinate takes: the best ridge of each family; and a costlier
-   family must lower J by 2 % of |J|. Where values repeat, flexible families would chase the atoms:
-   GAUSS alone, unless noise has been added. No candidate: NPKSDI_CONSTANT. */
+/* Which candidate (family x ridge) a coordinate takes: the best ridge of each family; and a
+   costlier family must lower J by 2 % of |J|. Where values repeat, flexible families would chase
+   the atoms: GAUSS alone, unless noise has been added. No candidate: NPKSDI_CONSTANT. */
 static size_t npksdi_choice(const npksd_tester *t, size_t slot)
 {
     const npksdi_fit *fit = &t->fit_;
@@ -4652,7 +4694,8 @@ static npksd_status npksdi_replicate_item(npksd_tester *t, size_t k)
     return status;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; items without work count. */
+/* Every stage has a number of items, known in advance, and does item k; items without work count.
+   */
 typedef struct npksdi_stage {
     size_t (*count_fn)(const npksd_tester *t);
     npksd_status (*item_fn)(npksd_tester *t, size_t k);
@@ -4703,7 +4746,7 @@ static void npksdi_settle_cursor(npksd_tester *t)
 static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
-    while (s->error_ == NPKSD_OK && s->stage_<stage && * items> 0) {
+    while (*items > 0 && s->error_ == NPKSD_OK && s->stage_ < stage) {
         s->error_ = npksdi_stages[s->stage_].item_fn(t, s->k_);
         s->k_++;
         s->done_++;
@@ -4855,7 +4898,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
-    for (; s->check_k_<s->check_total_ && * items> 0; --*items) {
+    for (; *items > 0 && s->check_k_ < s->check_total_; --*items) {
         npksd_status status = npksdi_check_item(t, s->check_k_++);
         if (status != NPKSD_OK) {
             s->check_total_ = 0;
@@ -4891,7 +4934,8 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* p-values of the columns from the same replicates; adjusted: against the largest column of each. */
+/* p-values of the columns from the same replicates; adjusted: against the largest column of each.
+   */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
@@ -4918,12 +4962,13 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
     }
 }
 
-/* For people: means apart, in deviations, of unclamped values; distance of distribution functions. */
+/* For people: means apart, in deviations, of unclamped values; distance of distribution functions.
+   */
 static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, mean, square, largest;
+    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, mean, square;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = 0;
         for (size_t a = 0; a < model->n_; a++) {
@@ -4934,10 +4979,9 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
             shift = shift > 0 ? most : shift < 0 ? -most : 0;
         else
             shift = npksdi_clamp(shift - model->means_[i], most);
-        npksdi_histogram(model, w, i, &mean, &square);
-        npksdi_margin_distance(model, w, i, &largest);
+        npksdi_count_codes(model, w, i, &mean, &square);
         npksdi_put(d->coordinate_shift, i, shift);
-        npksdi_put(d->coordinate_distance, i, largest);
+        npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
     }
 }
 
@@ -5099,7 +5143,8 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without. */
+/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without.
+   */
 static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
                                  int has_generator, npksd_options *out)
 {
@@ -5111,8 +5156,8 @@ static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *option
     return NPKSD_OK;
 }
 
-/* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too many.
-   pool: fixed samples, or NULL. */
+/* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
+   many. pool: fixed samples, or NULL. */
 static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
                                  const npksdi_pool *pool, int loaded)
 {
@@ -5441,8 +5486,8 @@ NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t 
 /* ---- fixed samples: a built-in generator over the pool ---- */
 
 /* A replicate: n rows (or as many blocks) of the pool, drawn without replacement. Under the null
-   hypothesis observed and synthetic rows are exchangeable, so that whatever does not know who is who
-   is allowed: the fit uses all of them. */
+   hypothesis observed and synthetic rows are exchangeable, so that whatever does not know who is
+   who is allowed: the fit uses all of them. */
 static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
                               void *user_data)
 {
@@ -5548,7 +5593,8 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its own. */
+/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its
+   own. */
 typedef struct npksdi_trial_rng {
     npksd_rng inner_;
     uint64_t trial_;
@@ -5565,8 +5611,8 @@ static void npksdi_trial_seek(uint64_t stream, void *user_data)
     trial->inner_.seek_fn(stream ^ ((trial->trial_ + 1) << 32), trial->inner_.user_data);
 }
 
-/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values here,
-   so that what it calls suspicious is. */
+/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values
+   here, so that what it calls suspicious is. */
 static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
 {
     npksd_real x2 = distance * distance * (npksd_real)count, sum = 0;
@@ -5803,8 +5849,8 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
 
 /* ======== >>blob: calibrate here, check there ======== */
 
-/* Single numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian IEEE
-   bits, whatever the machine. */
+/* Single numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
+   IEEE bits, whatever the machine. */
 static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
 {
     uint64_t word = *value;
@@ -5974,8 +6020,8 @@ static int npksdi_blob_sane(const npksd_tester *t)
     return sane && drawn > 0 && (all || drawn <= model->options_.resample);
 }
 
-/* Reads the head and the options of a blob: walk stands before the body, plan is the tester. Returns
-   the bytes that it needs, 0 if this is no blob. */
+/* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
+   Returns the bytes that it needs, 0 if this is no blob. */
 static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *bytes,
                                size_t size, const npksd_allocator *allocator)
 {
@@ -6031,8 +6077,11 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    for (size_t j = 0; j < m; j++)
+    for (size_t j = 0; j < m; j++) {
         npksdi_set_ruler(&t->model_, j);
+        if (t->model_.has_margins_)
+            npksdi_set_edges(&t->model_, j);
+    }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
     t->schedule_.done_ = t->schedule_.total_ = npksdi_replicate_count(t);
     *tester = t;

@@ -127,7 +127,16 @@ MINGW_COMPILE = $(MINGW)gcc -std=c99 -O2 $(EXACT) -static
 mingw_suites = mkdir -p build/mingw && ln -sf tests.exe build/mingw/tests && \
 	$(MAKE) run BUILD=build/mingw COMPILER="$(MINGW)gcc" EXTRA=-static RUNNER='$(WINE_RUN)'
 
+# A DLL: its functions are in the import library, and a program that imports them runs.
+DLL = $(P)/mingw/npksd.dll
+mingw_dll = mkdir -p $(P)/mingw && $(MINGW)gcc -std=c99 $(WARN) -Werror -O2 -I.. -shared \
+	'-DNPKSD_API=__declspec(dllexport)' impl.c -o $(DLL) -Wl,--out-implib,$(DLL).a -lm && \
+	$(MINGW)gcc -std=c99 $(WARN) -Werror -O2 -I.. '-DNPKSD_API=__declspec(dllimport)' \
+		compile_mix_caller.c $(DLL).a -o $(P)/mingw/caller.exe && \
+	$(WINE_RUN) $(P)/mingw/caller.exe && echo "$(MINGW)gcc: a DLL with NPKSD_API"
+
 check-mingw: $(REPORTS)
+	@$(call with,$(MINGW)gcc,$(call with,$(WINE),$(mingw_dll)))
 	@$(call with,$(MINGW)gcc,$(call with,$(WINE),$(call both,0,mingw,$(MINGW_COMPILE),\
 		$(WINE_RUN)) && $(mingw_suites)))
 	@$(call with,$(MINGW32)gcc,mkdir -p $(P)/mingw && $(MINGW32)gcc -std=c99 $(WARN) -Werror -O2 -I.. \

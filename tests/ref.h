@@ -219,8 +219,8 @@ REF_FN double ref_features(const ref_data *data, int statistic, const npksd_real
 
 enum { REF_RING = 16, REF_WAVES = 128 };
 
-/* Frequency f of a band: the sum (or difference) of vector l of the ring and its next, second, third
-   or fourth neighbour; twice that in the second band. ring: REF_RING x m */
+/* Frequency f of a band: the sum (or difference) of vector l of the ring and its next, second,
+   third or fourth neighbour; twice that in the second band. ring: REF_RING x m */
 REF_FN void ref_wave(const double *ring, size_t m, size_t f, int band, double *omega)
 {
     size_t l = f % REF_RING, other = (l + 1 + f / (2 * REF_RING)) % REF_RING;
@@ -303,7 +303,8 @@ REF_FN double ref_normal_score(const double *edges, double x)
     return known[code];
 }
 
-/* One column of the reference: edges, P(x < e) and P(x <= e) there, mean of squared normal scores */
+/* One column of the reference: edges, P(x < e) and P(x <= e) there, mean of squared normal
+   scores */
 typedef struct ref_margin {
     double edges[REF_EDGES], under[REF_EDGES], upto[REF_EDGES], square;
 } ref_margin;
@@ -342,7 +343,8 @@ REF_FN ref_margin ref_margin_of(const npksd_real *kept, size_t H, const npksd_re
     return margin;
 }
 
-/* F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows; F_n(e) = (below + equal/2) / n */
+/* F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows,
+   F_n(e) = (below + equal/2) / n over the data set */
 REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npksd_real *rows,
                                   size_t n, size_t m, size_t i)
 {
@@ -393,8 +395,8 @@ typedef struct ref_gauge {
     double mean, sd, skew;
 } ref_gauge;
 
-/* Of every stride-th of count values. A deviation below 1e-6 |mean| (float 1e-3) is raised to it, and
-   the skewness m3 / m2^1.5 is then 0; at most 2.8. */
+/* Of every stride-th of count values. A deviation below 1e-6 |mean| (float 1e-3) is raised to
+   it, and the skewness m3 / m2^1.5 is then 0; at most 2.8. */
 REF_FN ref_gauge ref_gauge_of(const double *values, size_t count, size_t stride)
 {
     ref_gauge gauge = { 0, 0, 0 };
@@ -433,7 +435,8 @@ REF_FN void ref_coordinates(const ref_data *data, double *v)
         v[i] = 0;
         for (size_t a = 0; a < data->n; a++)
             for (size_t b = 0; b < data->n; b++) {
-                ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2, h);
+                ref_kernel(data->kernel, data->rows + a * m, data->rows + b * m, m, data->sigma2,
+                           h);
                 v[i] += ref_stein_share(data, h, a, b, i) / ((double)data->n * (double)data->n);
             }
     }
@@ -483,8 +486,8 @@ REF_FN double ref_median_all(const npksd_real *rows, size_t count, size_t m)
     return median;
 }
 
-/* Each of used rows, spread evenly over count, with the rows round(k used / 17) places behind it (at
-   least k), in a circle; k = 1 to 8, or to half of the rows if they are fewer than 16. */
+/* Each of used rows, spread evenly over count, with the rows round(k used / 17) places behind it
+   (at least k), in a circle; k = 1 to 8, or to half of the rows if they are fewer than 16. */
 REF_FN double ref_median_spread(const npksd_real *rows, size_t count, size_t used, size_t m)
 {
     size_t shifts = used < 16 ? used / 2 : 8, p = 0;
@@ -500,7 +503,8 @@ REF_FN double ref_median_spread(const npksd_real *rows, size_t count, size_t use
     return median;
 }
 
-/* npksd_median_distance: all pairs of up to 512 rows, 8 pairs of each of at most 16384 rows beyond. */
+/* npksd_median_distance: all pairs of up to 512 rows, 8 pairs of each of at most 16384 rows
+   beyond. */
 REF_FN double ref_median_distance(const npksd_real *rows, size_t count, size_t m)
 {
     return count <= 512 ? ref_median_all(rows, count, m)
@@ -555,9 +559,9 @@ REF_FN npksd_real ref_share(size_t k, size_t b)
     return (npksd_real)k / whole;
 }
 
-/* Null values count as reaching the statistic if they do so when raised by tol: 1e-8 (float 1e-3)
-   max(1, |T|) for a standardised T, 1e-9 (float 1e-4) max(|tau|, median |null|) for a single number.
-   b = 0 (stop_after): |tau| alone. */
+/* Null values count as reaching the statistic if they do so when raised by tol: 1e-8 (float
+   1e-3) max(1, |T|) for a standardised T, 1e-9 (float 1e-4) max(|tau|, median |null|) for a
+   single number. b = 0 (stop_after): |tau| alone. */
 REF_FN double ref_tolerance(double statistic, const npksd_real *null_values, size_t b, int single)
 {
     double *size = ref_reals(b), tol = REF_TIE * fmax(1, fabs(statistic));
@@ -585,8 +589,8 @@ REF_FN npksd_real ref_p_value(npksd_real statistic, const npksd_real *null_value
     return ref_share(above + 1, b);
 }
 
-/* The k-th largest (raised) null value, k the largest integer with k / (b+1) <= alpha. k = 0: nothing can be
-   rejected, DBL_MAX. */
+/* The k-th largest (raised) null value, k the largest integer with k / (b+1) <= alpha. k = 0:
+   nothing can be rejected, DBL_MAX. */
 REF_FN double ref_threshold(const npksd_real *null_values, size_t b, npksd_real alpha)
 {
     size_t k = 0;
@@ -697,7 +701,7 @@ REF_FN ref_plan ref_plan_of(const npksd_options *options, size_t n, size_t m)
     if (plan.counted) {
         plan.fit_sets = ref_ceil(N, n);
         plan.sets = plan.fit_sets + (automatic ? ref_ceil(held, n) : 0);
-        if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* of the fit only the scale is wanted */
+        if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* only the scale is wanted */
             plan.sets = plan.fit_sets = plan.keep_sets;
     } else {
         plan.sets = ref_most(ref_ceil(ref_least(10 * n, 200000), n), ref_ceil(5 * N, 4 * n));
@@ -756,8 +760,8 @@ REF_FN void ref_fit_scale(ref_fit *fit)
     free(x);
 }
 
-/* Range, ties (sorted neighbours equal in more than 5 %) and ends of the spline (H/100 values cut off
-   each side) of the kept rows, with their noise. */
+/* Range, ties (sorted neighbours equal in more than 5 %) and ends of the spline (H/100 values
+   cut off each side) of the kept rows, with their noise. */
 REF_FN void ref_fit_range(ref_fit *fit)
 {
     size_t H = fit->kept, cut = H / 100;
@@ -780,7 +784,8 @@ REF_FN void ref_fit_range(ref_fit *fit)
     free(z);
 }
 
-/* t before standardisation: of the scaled row z without coordinate i; a callback sees row itself. */
+/* t before standardisation: of the scaled row z without coordinate i; a callback sees row
+   itself. */
 REF_FN void ref_summary_raw(const ref_fit *fit, const npksd_real *row, const double *z, size_t i,
                             double *t)
 {
@@ -870,7 +875,8 @@ REF_FN double ref_de_boor(size_t k, size_t degree, double x, double left, double
         + (to - x) / ((double)degree * step) * ref_de_boor(k + 1, degree - 1, x, left, step);
 }
 
-/* Cubic B-spline k of basis, basis - 3 intervals on [left, right], and its slope; linear outside. */
+/* Cubic B-spline k of basis, basis - 3 intervals on [left, right], and its slope; linear
+   outside. */
 REF_FN double ref_bspline(size_t k, size_t basis, double x, double left, double right,
                           double *slope)
 {
@@ -988,8 +994,8 @@ REF_FN int ref_eliminate(double *M, size_t p, double *v)
     return 0;
 }
 
-/* theta = -(A + lambda tr(A)/p I)^-1 c, A = mean phi phi', c = mean dphi/dx over the first count rows.
-   1 = singular, or too many features. */
+/* theta = -(A + lambda tr(A)/p I)^-1 c, A = mean phi phi', c = mean dphi/dx over the first count
+   rows. 1 = singular, or too many features. */
 REF_FN int ref_theta(const ref_fit *fit, int family, size_t i, size_t count, double lambda,
                      double *theta)
 {
@@ -1030,10 +1036,10 @@ REF_FN double ref_score(const ref_fit *fit, int family, size_t i, const npksd_re
     return s;
 }
 
-/* AUTO: GAUSS, SPLINE, and POLY for a summary of one or two numbers, or RBF for the ALL summary with
-   m > 3 (GAUSS alone where values repeat),
-   each with its best lambda by J = mean[ s^2/2 + ds/dx ] on the held-out rows; a later family must
-   lower J by 2 % of |J|. One with too many features is passed over. */
+/* AUTO: GAUSS, SPLINE, and POLY for a summary of one or two numbers, or RBF for the ALL summary
+   with m > 3 (GAUSS alone where values repeat), each with its best lambda by J = mean[ s^2/2 +
+   ds/dx ] on the held-out rows; a later family must lower J by 2 % of |J|. One with too many
+   features is passed over. */
 REF_FN void ref_choose(ref_fit *fit, size_t i)
 {
     int curved = fit->dim == 1 || fit->dim == 2;
@@ -1133,8 +1139,17 @@ REF_FN void ref_noise(const ref_fit *fit, npksd_rng *rng, npksd_real *rows, size
 
 /* The streams of the random numbers: purpose << 56, plus the number of a data set or panel. */
 typedef enum ref_purpose {
-    REF_REPLICATE, REF_FIT, REF_PILOT, REF_OBSERVED, REF_INDEX_SET, REF_FREQUENCIES, REF_RING_VECTORS,
-    REF_PAIRS, REF_KEPT, REF_KEPT_NOISE, REF_HELD_OUT
+    REF_REPLICATE,
+    REF_FIT,
+    REF_PILOT,
+    REF_OBSERVED,
+    REF_INDEX_SET,
+    REF_FREQUENCIES,
+    REF_RING_VECTORS,
+    REF_PAIRS,
+    REF_KEPT,
+    REF_KEPT_NOISE,
+    REF_HELD_OUT
 } ref_purpose;
 
 REF_FN uint64_t purpose(ref_purpose what, size_t number)
@@ -1142,20 +1157,20 @@ REF_FN uint64_t purpose(ref_purpose what, size_t number)
     return (uint64_t)what << 56 | (uint64_t)number;
 }
 
-/* Noise of the kept rows and of the data set that is at hand (or NULL), a stream for each column. */
+/* Noise of the kept rows and of the data set that is at hand (or NULL), a stream for each
+   column. */
 REF_FN void ref_kept_noise(ref_fit *fit, npksd_real *at_hand)
 {
     npksd_rng_state state;
     for (size_t i = 0; i < fit->m; i++) {
-        npksd_rng rng =
-            npksd_rng_seeded(&state, fit->options.seed, purpose(REF_KEPT_NOISE, i));
+        npksd_rng rng = npksd_rng_seeded(&state, fit->options.seed, purpose(REF_KEPT_NOISE, i));
         ref_column_noise(fit, &rng, fit->keep, fit->kept, i);
         if (at_hand)
             ref_column_noise(fit, &rng, at_hand, fit->n, i);
     }
 }
 
-/* 1 = no memory of this size here. */
+/* 1 = more coordinates or summary numbers than there is room for. */
 REF_FN int ref_fit_begin(ref_fit *fit, size_t n, size_t m, const npksd_options *options,
                          size_t kept, size_t stream)
 {
@@ -1198,12 +1213,12 @@ REF_FN int ref_fit_end(ref_fit *fit)
     return bad;
 }
 
-/* Fits every coordinate to the recorded generator calls: sets holds whole data sets of n rows in the
-   order of the calls, after the state of the random numbers behind each (only for noise; or NULL). The
-   first data sets are kept whole; of the last kept one, and of one that is not needed whole, rows are
-   spread evenly. 0 = fine. Give back with ref_fit_free in any case. */
-REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_state *after, size_t n,
-                        size_t m, const npksd_options *options)
+/* Fits every coordinate to the recorded generator calls: sets holds whole data sets of n rows in
+   the order of the calls, after the state of the random numbers behind each (only for noise; or
+   NULL). The first data sets are kept whole; of the last kept one, and of one that is not needed
+   whole, rows are spread evenly. 0 = fine. Give back with ref_fit_free in any case. */
+REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_state *after,
+                        size_t n, size_t m, const npksd_options *options)
 {
     ref_plan plan = ref_plan_of(options, n, m);
     size_t N = options->fit_rows, size = n * m;
@@ -1221,8 +1236,10 @@ REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_st
         int held = d >= plan.fit_sets;
         size_t left = held ? ref_most(1, N / 4) - (d - plan.fit_sets) * n : N - d * n;
         size_t used = plan.counted ? ref_least(n, left) : n;
-        memcpy(set, d + 1 < plan.keep_sets ? fit->keep + d * size
-                   : d + 1 == plan.keep_sets ? at_hand : sets + d * size,
+        memcpy(set,
+               d + 1 < plan.keep_sets        ? fit->keep + d * size
+                   : d + 1 == plan.keep_sets ? at_hand
+                                             : sets + d * size,
                size * sizeof *set);
         if (d + 1 > plan.keep_sets && options->smooth > 0) {
             npksd_rng_state behind = after[d], scratch;

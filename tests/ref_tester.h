@@ -3,8 +3,8 @@
  *
  * A recorder stands between npksd.h and a generator and keeps every data set, in the order of the
  * calls, and the state of the random numbers behind it. From these ref_tester_make works out fit,
- * bandwidth, index sets, references, pilot and null values with the formulas of ref.h. Fixed samples
- * have no generator: ref_tester_pool draws from the pool itself.
+ * bandwidth, index sets, references, pilot and null values with the formulas of ref.h. Without a
+ * generator (fixed samples) ref_tester_pool draws from the pool itself.
  */
 #ifndef NPKSD_REF_TESTER_H
 #define NPKSD_REF_TESTER_H
@@ -178,7 +178,8 @@ REF_FN size_t ref_below(npksd_rng *rng, size_t bound)
     return (size_t)draw;
 }
 
-/* Which `count` of `there` things, in their order: each with probability still wanted / still there. */
+/* Which `count` of `there` things, in their order: each with probability still wanted / still
+   there. */
 REF_FN void ref_select(npksd_rng *rng, size_t there, size_t count, size_t *chosen)
 {
     for (size_t k = 0, taken = 0; taken < count; k++)
@@ -228,10 +229,10 @@ enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 9 };
 
 /* One of the numbers whose largest is T. */
 typedef struct ref_number {
-    unsigned kind;      /* NPKSD_COMPONENT_ */
-    int statistic;      /* STEIN, MOMENT: V or U */
-    double scale;       /* STEIN, MIRROR */
-    int part;           /* which of MMD's two or MARGIN's four */
+    unsigned kind; /* NPKSD_COMPONENT_ */
+    int statistic; /* STEIN, MOMENT: V or U */
+    double scale;  /* STEIN, MIRROR */
+    int part;      /* which of MMD's two or MARGIN's four */
     int two_sided;
 } ref_number;
 
@@ -245,22 +246,22 @@ typedef struct ref_tester {
     double ring[REF_RING * REF_MAX];
     double re[2 * REF_WAVES], im[2 * REF_WAVES]; /* the reference's characteristic function */
     size_t reference_rows;
-    ref_margin *margins;         /* m */
-    double *means;               /* m: mean z of the reference */
+    ref_margin *margins; /* m */
+    double *means;       /* m: mean z of the reference */
     size_t pair_columns, *paired;
-    double *correlations;        /* pair_columns x pair_columns */
-    size_t count;                /* numbers */
+    double *correlations; /* pair_columns x pair_columns */
+    size_t count;         /* numbers */
     ref_number number[REF_COMPONENTS];
     ref_gauge gauge[REF_COMPONENTS];
-    ref_gauge *column_gauge;     /* 3 m: v_i, margins, spreads */
-    double *null_values;         /* replicates */
-    double *null_columns;        /* replicates x m: the largest that a column shows */
-    double *null_pairs;          /* replicates: the largest difference of a correlation */
+    ref_gauge *column_gauge; /* 3 m: v_i, margins, spreads */
+    double *null_values;     /* replicates */
+    double *null_columns;    /* replicates x m: the largest that a column shows */
+    double *null_pairs;      /* replicates: the largest difference of a correlation */
 } ref_tester;
 
 /* What the columns of one data set show. */
 typedef struct ref_columns {
-    double *values;      /* 3 m: v_i, margins, spreads */
+    double *values; /* 3 m: v_i, margins, spreads */
     double largest_pair;
     npksd_real *weights; /* m: index set of the data set */
 } ref_columns;
@@ -287,7 +288,7 @@ REF_FN void ref_add_numbers(ref_tester *t, unsigned kind, int statistic)
     const npksd_options *o = &t->options;
     int mirror = kind == NPKSD_COMPONENT_MIRROR, stein = kind == NPKSD_COMPONENT_STEIN || mirror;
     size_t scales = o->scale_count ? o->scale_count : 2;
-    size_t parts = stein ? scales
+    size_t parts = stein                 ? scales
         : kind == NPKSD_COMPONENT_MMD    ? 2
         : kind == NPKSD_COMPONENT_MARGIN ? 4
                                          : 1;
@@ -440,15 +441,14 @@ REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)
     return largest;
 }
 
-/* MARGIN: largest Anderson-Darling distance, sum of squared differences of means, largest and summed
-   (signed) change of spread. columns, if not NULL: margins, then spreads. */
+/* MARGIN: largest Anderson-Darling distance, sum of squared differences of means, largest and
+   summed (signed) change of spread. columns, if not NULL: margins, then spreads. */
 REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, double *numbers,
                                double *columns)
 {
     memset(numbers, 0, 4 * sizeof *numbers);
     for (size_t i = 0; i < t->m; i++) {
-        ref_shown shown =
-            ref_margin_shows(&t->margins[i], t->reference_rows, rows, t->n, t->m, i);
+        ref_shown shown = ref_margin_shows(&t->margins[i], t->reference_rows, rows, t->n, t->m, i);
         double mean = 0;
         for (size_t a = 0; a < t->n; a++)
             mean += ref_fit_z(&t->fit, rows + a * t->m, i) / (double)t->n;
@@ -490,9 +490,7 @@ REF_FN size_t ref_components(const ref_tester *t, const ref_view_of *view, doubl
             values[l] = ref_stein_of(t, view, number->scale, NPKSD_STATISTIC_V, 1);
             break;
         case NPKSD_COMPONENT_MOMENT: values[l] = ref_moment(&data, number->statistic); break;
-        case NPKSD_COMPONENT_MMD:
-            values[l] = ref_mmd(re, im, t->re, t->im, number->part);
-            break;
+        case NPKSD_COMPONENT_MMD: values[l] = ref_mmd(re, im, t->re, t->im, number->part); break;
         case NPKSD_COMPONENT_MARGIN: values[l] = margins[number->part]; break;
         default: values[l] = pair; break;
         }
@@ -678,8 +676,8 @@ REF_FN ref_view_of ref_see_observed(const ref_tester *t, const npksd_real *rows)
 /* ======== fixed samples (DESIGN 2.5) ======== */
 
 /* n rows of the pool, whole blocks drawn without replacement, in the order of the pool. */
-REF_FN void ref_pool_draw(npksd_rng *rng, const npksd_real *pool, size_t all, size_t m, size_t block,
-                          size_t n, npksd_real *rows)
+REF_FN void ref_pool_draw(npksd_rng *rng, const npksd_real *pool, size_t all, size_t m,
+                          size_t block, size_t n, npksd_real *rows)
 {
     size_t *chosen = (size_t *)calloc(n / block, sizeof *chosen);
     ref_select(rng, all / block, n / block, chosen);

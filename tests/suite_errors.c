@@ -988,7 +988,7 @@ static int strange_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *r
     return 0;
 }
 
-static int finite(npksd_real value)
+static int is_finite(npksd_real value)
 {
     return value - value == 0; /* not under -ffast-math; the range checks remain there */
 }
@@ -1024,8 +1024,8 @@ TEST strange_data(size_t v)
                 ASSERT_STATUSm(names[k], NPKSD_OK,
                                npksd_test(rows, n, m, strange_sample, &kind, &options, &result));
                 ASSERTm(names[k], result.p_value > 0 && result.p_value <= 1);
-                ASSERTm(names[k], finite(result.statistic) && finite(result.threshold));
-                ASSERTm(names[k], finite(result.ksd2) && finite(result.bandwidth));
+                ASSERTm(names[k], is_finite(result.statistic) && is_finite(result.threshold));
+                ASSERTm(names[k], is_finite(result.ksd2) && is_finite(result.bandwidth));
                 ASSERTm(names[k], result.bandwidth > 0);
             }
         }

@@ -1,4 +1,5 @@
-/* npksd_median_distance against stored answers and plain loops, and the bandwidth that comes of it. */
+/* npksd_median_distance against stored answers and plain loops, and the bandwidth that comes of
+   it. */
 #include "ref_tester.h"
 
 enum { ROWS = 20000, COLUMNS = 5 };
@@ -33,7 +34,7 @@ static void make_rows(row_kind kind, npksd_real *rows, size_t count, size_t m, u
         case TWO_VALUES_BLOCKED: rows[i] = i / m < count / 2; break;
         case PERIODIC: rows[i] = (npksd_real)(i / m % 7); break;
         case COIN_AND_NOISE: rows[i] = u < (npksd_real)0.7 ? 0 : npksd_normal(&rng); break;
-        case MOSTLY_EQUAL: rows[i] = u < (npksd_real)0.95 || i % m > 0 ? 3 : npksd_normal(&rng); break;
+        case MOSTLY_EQUAL: rows[i] = u < 1 - (npksd_real)0.05 ? 3 : npksd_normal(&rng); break;
         case EQUAL: rows[i] = 7; break;
         case ZERO: rows[i] = 0; break;
         case EQUAL_LARGE: rows[i] = (npksd_real)either(1e200, 1e30); break;
@@ -65,12 +66,12 @@ TEST stored_medians(void)
 /* One row; all pairs up to 512 rows; pairs at shifts beyond; a part of the rows beyond 16384. */
 TEST median_of(row_kind kind)
 {
-    static const size_t counts[] = { 1, 2, 3, 4, 5, 16, 17, 33, 64, 65, 190, 511, 512, 513, 514, 1500, 16384,
-                                     ROWS };
+    static const size_t counts[] = { 1,   2,   3,   4,   5,   16,   17,    33,  64,
+                                     65,  190, 511, 512, 513, 514,  1500,  16384, ROWS };
     size_t largest = test_quick ? 190 : ROWS;
     npksd_real *rows = new_reals(ROWS * COLUMNS);
     for (size_t c = 0; c < sizeof counts / sizeof counts[0] && counts[c] <= largest; c++) {
-        size_t count = counts[c], m = c % 3 == 2 ? COLUMNS : 1 + c % 2;
+        size_t count = counts[c], m = c % 3 == 2 ? (size_t)COLUMNS : 1 + c % 2;
         static char where[100];
         npksd_real median = 0;
         snprintf(where, sizeof where, "%s, %zu rows of %zu", kind_names[kind], count, m);
@@ -83,7 +84,8 @@ TEST median_of(row_kind kind)
     PASS();
 }
 
-/* Rows times a power of two: the median must go with them, but not below the smallest normal number. */
+/* Rows times a power of two: the median must go with them, but not below the smallest normal
+   number. */
 TEST median_of_any_size(void)
 {
     static const int exponents[2][8] = { { -1060, -990, -600, -470, 470, 600, 996, 1020 },

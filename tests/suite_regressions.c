@@ -290,6 +290,7 @@ TEST blocks_that_can_reject(void)
     npksd_options options = small_options();
     npksd_result result;
     options.replicates = 499;
+    options.pilot = 200;
     options.block = 50;
     draw_rows(synthetic, ROWS, 1, test_seed + 9904);
     draw_rows(observed, N, 1, test_seed + 9905);

@@ -202,9 +202,9 @@ static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
     test_shape shape = c->shape;
     npksd_real *probe = new_reals(PROBES * c->m);
     double *expected = ref_reals(PROBES * c->m);
-    snprintf(name, sizeof name, "estimator %d summary %d m %zu n %zu N %zu %s standardize %d whole %d",
-             c->estimator, c->summary, c->m, c->n, c->fit_rows, shape_name(shape), c->standardize,
-             c->whole);
+    snprintf(name, sizeof name,
+             "estimator %d summary %d m %zu n %zu N %zu %s standardize %d whole %d", c->estimator,
+             c->summary, c->m, c->n, c->fit_rows, shape_name(shape), c->standardize, c->whole);
     recorder_begin(&log, shape_sample, &shape, &options);
     ASSERT_STATUSm(name, NPKSD_OK,
                    npksd_tester_create(&tester, c->n, c->m, recorder_sample, &log, &options));
@@ -253,7 +253,7 @@ TEST random_fits(int estimator, int summary)
     static const size_t ms[4] = { 1, 2, 3, 5 };
     SKIP_AUTO_IN_FLOAT(estimator);
     for (size_t k = 0; k < 4; k++) {
-        fit_case c = { estimator, summary, ms[k], 20, 140, SHAPE_CHAIN, 1, k % 2 };
+        fit_case c = { estimator, summary, ms[k], 20, 140, SHAPE_CHAIN, 1, (int)(k % 2) };
         size_t turn = (size_t)(estimator + summary) + k;
         c.n = turn % 2 ? 20 : 17;
         c.shape = turn % 3 ? SHAPE_SKEW : SHAPE_CHAIN;
@@ -329,8 +329,8 @@ TEST few_rows_for_centres(void)
     PASS();
 }
 
-/* A column twice, and almost no ridge: what the others already span gets a moderate coefficient, not a
-   huge one, and no error. */
+/* A column twice, and almost no ridge: what the others already span gets a moderate coefficient,
+   not a huge one, and no error. */
 static int twin_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
 {
     (void)unused;

@@ -201,7 +201,9 @@ static const npksd_real *random_weights(npksd_rng *rng, int kind, size_t m, npks
 }
 
 enum { MAX_N = 300, MAX_M = 40 };
-static const size_t sizes_n[] = { 1, 2, 3, 15, 16, 17, 31, 33, 100, 300 }; /* 16 x 16 rows and more */
+static const size_t sizes_n[] = {
+    1, 2, 3, 15, 16, 17, 31, 33, 100, 300
+}; /* 16 x 16 rows and more */
 static const size_t sizes_m[] = { 1, 2, 3, 16, 17, 40 };
 enum { COUNT_N = sizeof sizes_n / sizeof sizes_n[0], COUNT_M = sizeof sizes_m / sizeof sizes_m[0] };
 
