@@ -139,7 +139,8 @@
  *             is fitted, a replicate is n rows of it; n/2 synthetic rows are enough. Wild bootstrap:
  *             STEIN only, flagged as asymptotic. A worker with scratch needs an rng of its own if the
  *             tester's is the caller's. New rule for generators that ignore their rng. step counts
- *             other items. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
+ *             other items. Collinear features are no error. npksd_diagnosis has new fields:
+ *             zero-initialise it. NPKSD_VECTORS is gone.
  *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
  *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
  *     0.1.0   the first version
@@ -243,7 +244,7 @@ typedef double npksd_real;
     X(ERROR_MEMORY, -2, "not enough memory, or the workspace is too small")                        \
     X(ERROR_NONFINITE, -3, "NaN or infinity in rows or scores")                                    \
     X(ERROR_GENERATOR, -4, "the generator gave up, or ignores its rng")                            \
-    X(ERROR_NUMERIC, -5, "the score equations cannot be solved: raise ridge or fit_rows")          \
+    X(ERROR_NUMERIC, -5, "numbers left the range of npksd_real")                                   \
     X(ERROR_FORMAT, -6, "not a blob of this version and precision, or a damaged one")              \
     X(ERROR_STATE, -7, "called too early: step until NPKSD_OK first")
 
@@ -614,8 +615,7 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
-   ================================================================================================
-   */
+   ================================================================================================ */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
@@ -735,8 +735,8 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: two loops, as compilers make branches of two limits in one.
-   */
+/* One panel column kept within limits: two loops, as compilers make branches of two limits in
+   one. */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 {
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -755,8 +755,8 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove it.
-   */
+/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove
+   it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
@@ -803,8 +803,8 @@ static npksd_real npksdi_exp(npksd_real x)
     return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
 }
 
-/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2 atanh((f-1)/(f+1)).
-   */
+/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2
+   atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
     npksdi_pun pun;
@@ -857,8 +857,8 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
 }
 
 #ifdef NPKSD_NO_MALLOC
-/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an ulp.
-   */
+/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an
+   ulp. */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
@@ -1074,8 +1074,8 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
     }
 }
 
-/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too large.
-   */
+/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too
+   large. */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
     uint64_t mask = (uint64_t)bound - 1;
@@ -1679,8 +1679,8 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* Kernels at several bandwidths, widest first; the base, scale 1, is always among them. A Gaussian
    kernel whose scale is the last one's over 2^k is that one squared k times, so that one exp a pair
-   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its own.
-   */
+   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its
+   own. */
 typedef struct npksdi_kernels {
     size_t count_, base_;
     npksd_real scale_[NPKSD_SCALES_MAX + 1];
@@ -2220,8 +2220,8 @@ static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_
 /* ======== >>scores: families of features, and the scores they give ======== */
 
 /* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), h_k' = sqrt(k)
-   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides all.
-   */
+   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides
+   all. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2510,8 +2510,8 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
         weights[i] /= (npksd_real)B;
 }
 
-/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single one.
-   */
+/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single
+   one. */
 static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t drawn = 0;
@@ -2673,8 +2673,8 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
     }
 }
 
-/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel q.
-   */
+/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel
+   q. */
 NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
                                  size_t group, size_t q, npksdi_tile *t)
 {
@@ -3007,8 +3007,8 @@ static npksd_real npksdi_column_omega(const npksdi_model *model, const npksdi_sc
 }
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
-   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by coordinate.
-   */
+   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by
+   coordinate. */
 static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
                                                    const npksdi_scratch *w, size_t c,
                                                    npksd_real *shares)
@@ -3421,8 +3421,8 @@ static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w
     npksdi_clear_pair_sums(model, w);
 }
 
-/* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the bandwidth.
-   */
+/* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the
+   bandwidth. */
 static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
                                const npksd_real *x, size_t panel, size_t count)
 {
@@ -3451,13 +3451,13 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     return NPKSD_OK;
 }
 
-/* The numbers of the data set in the scratch, and of its columns, into values_. */
+/* The numbers of the data set in the scratch, and of its columns, into values_; those with scores in
+   units of the bandwidth, so that no unit of the data makes their squares vanish. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
     const npksdi_kernels *kernels = &model->kernels_;
     npksdi_estimates e[NPKSD_SCALES_MAX + 1];
-    npksd_real moment_v = 0, moment_u = 0, margins[4],
-               sigma2 = model->bandwidth_ * model->bandwidth_;
+    npksd_real moment_v = 0, moment_u = 0, margins[4];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
     int linear = model->options_.features > 0, diagnose = model->options_.diagnose;
     for (size_t c = 0; c < kernels->count_; c++)
@@ -3474,22 +3474,19 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         size_t c = number->at_;
         npksd_real *value = w->values_ + l;
         switch (number->kind_) {
-        case NPKSD_COMPONENT_STEIN: *value = (number->u_ ? e[c].u_ : e[c].v_) / sigma2; break;
-        case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_ / sigma2; break;
-        case NPKSD_COMPONENT_MOMENT: *value = (number->u_ ? moment_u : moment_v) / sigma2; break;
+        case NPKSD_COMPONENT_STEIN: *value = number->u_ ? e[c].u_ : e[c].v_; break;
+        case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_; break;
+        case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment_u : moment_v; break;
         case NPKSD_COMPONENT_MMD: *value = npksdi_wave_distance(model, w, c); break;
         case NPKSD_COMPONENT_MARGIN: *value = margins[c]; break;
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
     }
-    if (diagnose) {
+    if (diagnose && linear) {
         NPKSD_MEMSET(v, 0, model->m_ * sizeof *v);
-        if (linear)
-            npksdi_frequency_estimates(model, w, kernels->base_, v);
-        else
-            npksdi_pair_shares(model, w, v);
-        for (size_t i = 0; i < model->m_; i++)
-            v[i] /= sigma2;
+        npksdi_frequency_estimates(model, w, kernels->base_, v);
+    } else if (diagnose) {
+        npksdi_pair_shares(model, w, v);
     }
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
 }
@@ -3501,8 +3498,6 @@ static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_s
     npksd_real ksd2 = model->n_ == 1   ? 0
         : model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
                                        : npksdi_pair_estimates(model, w, base).u_;
-    ksd2 /= model->bandwidth_ * model->bandwidth_;
-    npksdi_tame(&ksd2, 1);
     return ksd2;
 }
 
@@ -3541,15 +3536,31 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
     model->gauge_mean_[l] += part;
 }
 
-/* Then deviation and skewness. A deviation that is mere rounding must not be blown up into a rank.
-   */
+/* Least deviation of a number without scores, so large that rounding is a tie: r for what is linear
+   in sums over rows, PAIR and MARGIN; r^2 for MARGIN's means, which are squares; r^4 for MMD. */
+static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
+{
+    const npksdi_number *number = model->number_ + l;
+    const npksd_real r = 4 * NPKSDI_EPSILON / NPKSDI_TIE;
+    if (l >= model->number_count_) /* of a column: score, margin, spread */
+        return l >= model->number_count_ + model->m_ ? r : 0;
+    switch (number->kind_) {
+    case NPKSD_COMPONENT_MMD: return r * r * r * r;
+    case NPKSD_COMPONENT_MARGIN: return number->at_ == 1 ? r * r : r;
+    case NPKSD_COMPONENT_PAIR: return r;
+    default: return 0;
+    }
+}
+
+/* Then deviation and skewness. A deviation that is mere rounding must not be blown up into a
+   rank. */
 static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 {
     npksd_real n = (npksd_real)count, m2 = model->gauge_sd_[l] / n, m3 = model->gauge_skew_[l] / n;
     npksd_real sd =
         npksdi_min(NPKSD_SQRT(npksdi_max(0, model->gauge_sd_[l] / (n - 1))), NPKSDI_HUGE);
     npksd_real least = NPKSDI_ROUNDING * npksdi_abs(model->gauge_mean_[l]);
-    least = npksdi_max(least, NPKSDI_TINY);
+    least = npksdi_max(npksdi_max(least, npksdi_rounding(model, l)), NPKSDI_TINY);
     npksd_real skew = m3 / npksdi_max(m2 * NPKSD_SQRT(npksdi_max(0, m2)), NPKSDI_TINY);
     int steady = sd > least && npksdi_finite(&skew, 1);
     model->gauge_skew_[l] = steady ? npksdi_clamp(skew, NPKSDI_C(2.8)) : 0;
@@ -3570,6 +3581,15 @@ static npksd_real npksdi_comparable(const npksdi_model *model, size_t l, npksd_r
     return NPKSDI_C(0.5) * (z + h);
 }
 
+/* A number in the units of the data. */
+static npksd_real npksdi_in_units(const npksdi_model *model, unsigned kind, npksd_real value)
+{
+    int scored = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
+    value /= scored ? model->bandwidth_ * model->bandwidth_ : 1;
+    npksdi_tame(&value, 1);
+    return value;
+}
+
 /* T, the largest; a single one-sided number stands for itself. */
 static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *values,
                                  unsigned *leading)
@@ -3577,7 +3597,7 @@ static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *va
     npksd_real best = -NPKSDI_HUGE;
     *leading = model->number_[0].kind_;
     if (model->number_count_ == 1 && !model->number_[0].two_sided_)
-        return values[0];
+        return npksdi_in_units(model, *leading, values[0]);
     for (size_t l = 0; l < model->number_count_; l++) {
         npksd_real value = npksdi_comparable(model, l, values[l]);
         if (model->number_[l].two_sided_)
@@ -3656,8 +3676,8 @@ static npksd_real npksdi_beta_quantile(npksd_real level, size_t a, size_t b)
     return NPKSDI_C(0.5) * (low + high);
 }
 
-/* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own kind.
-   */
+/* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own
+   kind. */
 static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low,
                             npksd_real *high)
 {
@@ -3703,18 +3723,18 @@ static void npksdi_null_arrays(npksdi_null *owner, npksdi_walk *walk)
 /* Two data sets with the same rows in another order differ by rounding. A null value therefore
    counts as reaching tau if it does so when raised by this much, which depends on tau and on the
    null values as a whole, never on a single one: p can only become larger, and stays exact. */
-static npksd_real npksdi_tolerance(const npksdi_null *null, npksd_real tau, int comparable,
-                                   size_t used)
+static npksd_real npksdi_tolerance(const npksdi_model *model, const npksdi_null *null,
+                                   npksd_real tau, size_t used)
 {
     npksd_real size = npksdi_abs(tau);
-    if (comparable)
+    if (model->number_count_ > 1 || model->number_[0].two_sided_)
         return NPKSDI_TIE * npksdi_max(1, size);
     for (size_t r = 0; r < used; r++)
         null->sorted_[r] = npksdi_abs(null->values_[r * null->width_]);
     npksdi_sort(null->sorted_, used);
     if (used > 0)
         size = npksdi_max(size, npksdi_middle(null->sorted_, used));
-    return NPKSDI_C(0.1) * NPKSDI_TIE * size;
+    return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size, NPKSDI_TIE * npksdi_rounding(model, 0));
 }
 
 /* How many of the first `used` values of a column reach tau; they are left raised in sorted_. */
@@ -4052,8 +4072,8 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
 }
 
 /* Stage: range, then mean and deviation, of each summary over the kept rows, a panel at a time in
-   two passes. The sums are of (t - least) / range, in halves, so that a callback may use any unit.
-   */
+   two passes. The sums are of (t - least) / range, in halves, so that a callback may use any
+   unit. */
 static size_t npksdi_summary_panels(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
@@ -4694,8 +4714,8 @@ static npksd_status npksdi_replicate_item(npksd_tester *t, size_t k)
     return status;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; items without work count.
-   */
+/* Every stage has a number of items, known in advance, and does item k; items without work
+   count. */
 typedef struct npksdi_stage {
     size_t (*count_fn)(const npksd_tester *t);
     npksd_status (*item_fn)(npksd_tester *t, size_t k);
@@ -4832,7 +4852,7 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
     if (k + 1 < model->panels_ + each)
         return status;
     if (pass == 0)
-        t->ksd2_ = npksdi_base_estimate(model, w);
+        t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
     if (npksdi_wild(&model->options_))
         npksdi_wild_record(t, pass);
     return status;
@@ -4912,11 +4932,9 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
 static void npksdi_report(npksd_tester *t, size_t used, int stopped, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
-    int comparable = npksdi_needs_pilot(&model->options_, model->n_, model->m_)
-        && !(model->number_count_ == 1 && !model->number_[0].two_sided_);
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
-    npksd_real tolerance = npksdi_tolerance(&t->null_, result->statistic, comparable,
+    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic,
                                             model->options_.stop_after > 0 ? 0 : used);
     npksdi_verdict(&t->null_, used, tolerance, stopped, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
@@ -4934,8 +4952,8 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* p-values of the columns from the same replicates; adjusted: against the largest column of each.
-   */
+/* p-values of the columns from the same replicates; adjusted: against the largest column of
+   each. */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
@@ -4950,20 +4968,21 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
     }
     for (size_t i = 0; i < m; i++) {
         npksd_real value = npksdi_column_value(model, &t->scratch_, i);
-        npksd_real tolerance = npksdi_tolerance(null, value, 1, b);
+        npksd_real tolerance = NPKSDI_TIE * npksdi_max(1, npksdi_abs(value));
         size_t reached = 0, adjusted = 0;
         for (size_t r = 0; r < b; r++) {
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
             adjusted += most[r] + tolerance >= value;
         }
-        npksdi_put(d->coordinate_statistic, i, t->scratch_.values_[model->number_count_ + i]);
+        npksd_real v = t->scratch_.values_[model->number_count_ + i];
+        npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
         npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
         npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
     }
 }
 
-/* For people: means apart, in deviations, of unclamped values; distance of distribution functions.
-   */
+/* For people: means apart, in deviations, of unclamped values; distance of distribution
+   functions. */
 static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
@@ -4972,13 +4991,16 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = 0;
         for (size_t a = 0; a < model->n_; a++) {
-            npksd_real z = npksdi_unclamped(w->rows_[a * model->m_ + i], model->ruler_ + 3 * i);
-            shift += npksdi_clamp(z, most) / n;
+            npksd_real x = w->rows_[a * model->m_ + i];
+            npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
+            if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
+                z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
+            shift += npksdi_clamp(z, NPKSDI_HUGE) / n;
         }
         if (npksdi_is_constant(model, i))
             shift = shift > 0 ? most : shift < 0 ? -most : 0;
         else
-            shift = npksdi_clamp(shift - model->means_[i], most);
+            shift -= model->means_[i];
         npksdi_count_codes(model, w, i, &mean, &square);
         npksdi_put(d->coordinate_shift, i, shift);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
@@ -5143,8 +5165,8 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do without.
-   */
+/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do
+   without. */
 static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
                                  int has_generator, npksd_options *out)
 {
@@ -5416,8 +5438,7 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     if (status != NPKSD_OK)
         return status;
     npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
-    int comparable = t->model_.number_count_ > 1 || t->model_.number_[0].two_sided_;
-    npksd_real tolerance = npksdi_tolerance(&t->null_, tau, comparable, 0);
+    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, tau, 0);
     npksdi_report(t, 1, 0, result); /* all but p and threshold, before it is overwritten */
     t->schedule_.check_total_ = 0;
     for (; used < t->null_.count_ && reached < h; used++) {
@@ -6210,6 +6231,7 @@ static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
     for (size_t k = 0; k < npksdi_sum_items(model); k++)
         npksdi_evaluation_item(model, w, model->panels_ + k);
     npksdi_finish_evaluation(model, w);
+    w->values_[0] = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
     return npksdi_abs(w->values_[0]) < NPKSDI_HUGE ? NPKSD_OK : NPKSD_ERROR_NUMERIC;
 }
 

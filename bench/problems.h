@@ -3,8 +3,8 @@
  *
  * problems[] is the list of cells.c: problems of our own, and the usual ones of the literature (blobs
  * and Gaussian mixtures in high dimension from Liu et al. 2020, perturbed uniforms from Schrab et al.
- * 2021, mixtures and rings). Even places are for tuning npksd.h, odd places are held out: the rule was
- * fixed before anything was measured, and sizes were chosen by the power of the peers.
+ * 2021, circles, spheres, moons). Even places are for tuning npksd.h, odd places are held out. The rule
+ * and all sizes were fixed before anything was measured.
  */
 #ifndef PROBLEMS_H
 #define PROBLEMS_H

@@ -117,7 +117,7 @@ analyse-gcc-%: | $(BUILD)
 .PHONY: check-msan
 
 # The suites that walk every path, with larger strides; all of them: make check-msan MSAN_SUITES=suite_
-MSAN_SUITES = suite_memory suite_diagnosis suite_edge suite_faults suite_blob
+MSAN_SUITES = suite_memory suite_determinism suite_diagnosis suite_edge suite_faults suite_blob suite_samples
 check-msan:
 	@$(call with-clang-flag,-fsanitize=memory,set -e; for suite in $(MSAN_SUITES); do \
 		$(MAKE) run BUILD=build/msan COMPILER="$(CLANG)" ARGS="-s $$suite" \
