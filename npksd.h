@@ -64,7 +64,7 @@
  *         MIRROR  the same with the scores reversed, two-sided: spread and tails
  *         MOMENT  Stein statistic with the kernel 1 + x.y: means, variances, covariances
  *         MMD     characteristic functions against the generator's: modes, holes, bounded columns
- *         MARGIN  single columns: Anderson-Darling distance, means, spread
+ *         MARGIN  single columns: Anderson-Darling distance, means, spread, tails
  *         PAIR    correlations of normal scores
  *     The paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one
  *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR.
@@ -1434,7 +1434,8 @@ enum {
     NPKSDI_FAMILIES_MAX = 3,
     NPKSDI_RIDGES_MAX = 3,
     NPKSDI_CANDIDATES = NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX,
-    NPKSDI_KEPT_MAX = 1000
+    NPKSDI_KEPT_MAX = 1000,
+    NPKSDI_MARGINS = 6 /* numbers of MARGIN */
 };
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
@@ -1532,7 +1533,7 @@ static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m, i
     *two_sided = (c & (NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MARGIN)) != 0;
     return (c & NPKSD_COMPONENT_STEIN ? scales * forms : 0)
         + (c & NPKSD_COMPONENT_MIRROR ? scales : 0) + (c & NPKSD_COMPONENT_MOMENT ? forms : 0)
-        + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? 4 : 0)
+        + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? NPKSDI_MARGINS : 0)
         + (c & NPKSD_COMPONENT_PAIR && m > 1 ? 1 : 0);
 }
 /* Several numbers, or a two-sided one, must be made comparable first. */
@@ -1696,11 +1697,11 @@ typedef struct npksdi_number {
     unsigned char kind_;      /* NPKSD_COMPONENT_ */
     unsigned char u_;         /* STEIN, MOMENT: U rather than V */
     unsigned char two_sided_; /* small counts as much as large */
-    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its four */
+    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
 } npksdi_number;
 
 enum {
-    NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 9,
+    NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 11,
     NPKSDI_EDGES = 128,                  /* of a column's margin */
     NPKSDI_CODES = 2 * NPKSDI_EDGES + 1, /* places of a value among them */
     NPKSDI_PAIR_COLUMNS = 256,           /* at most so many columns are paired */
@@ -1743,6 +1744,7 @@ enum {
     X(npksd_real, edge_weights_, margins, NPKSDI_EDGES, LOCAL)                                     \
     X(npksd_real, means_, margins, 1, SAVED)                                                       \
     X(npksd_real, squares_, margins, 1, SAVED)                                                     \
+    X(npksd_real, tails_, margins, 1, SAVED)                                                       \
     X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                           \
     X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                               \
     /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
@@ -1993,8 +1995,8 @@ static void npksdi_plan_numbers(npksdi_model *model)
             npksdi_add_number(model, mirror, 0, 1, c);
     for (size_t band = 0; band < 2 && (o->components & NPKSD_COMPONENT_MMD); band++)
         npksdi_add_number(model, NPKSD_COMPONENT_MMD, 0, 0, band);
-    for (size_t k = 0; k < 4 && (o->components & NPKSD_COMPONENT_MARGIN); k++)
-        npksdi_add_number(model, NPKSD_COMPONENT_MARGIN, 0, k == 3, k);
+    for (size_t k = 0; k < NPKSDI_MARGINS && (o->components & NPKSD_COMPONENT_MARGIN); k++)
+        npksdi_add_number(model, NPKSD_COMPONENT_MARGIN, 0, k == 3 || k == 5, k);
     if ((o->components & NPKSD_COMPONENT_PAIR) && model->m_ > 1)
         npksdi_add_number(model, NPKSD_COMPONENT_PAIR, 0, 0, 0);
 }
@@ -3236,24 +3238,27 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
-/* upto_[c + 1]: rows of a column with a code up to c; mean of its normal scores and their squares. */
+/* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of q^2,
+   and of q^4 - 6 q^2, which is large for heavy tails whatever the spread. */
 static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *w, size_t i,
-                               npksd_real *mean, npksd_real *square)
+                               npksd_real *moments)
 {
     npksd_real n = (npksd_real)model->n_;
     NPKSD_MEMSET(w->upto_, 0, (NPKSDI_CODES + 1) * sizeof *w->upto_);
-    *mean = *square = 0;
+    moments[0] = moments[1] = moments[2] = 0;
     for (size_t p = 0; p < model->panels_; p++) {
         const uint32_t *codes = w->codes_ + (p * model->m_ + i) * NPKSDI_T;
-        npksd_real sum = 0, squares = 0; /* of a panel, for float */
+        npksd_real sum = 0, squares = 0, tails = 0; /* of a panel, for float */
         for (size_t l = 0; l < npksdi_panel_rows(model, p); l++) {
-            npksd_real q = model->normal_scores_[codes[l]];
+            npksd_real q = model->normal_scores_[codes[l]], q2 = q * q;
             w->upto_[codes[l] + 1]++;
             sum += q;
-            squares += q * q;
+            squares += q2;
+            tails += q2 * (q2 - 6);
         }
-        *mean += sum / n;
-        *square += squares / n;
+        moments[0] += sum / n;
+        moments[1] += squares / n;
+        moments[2] += tails / n;
     }
     for (size_t c = 1; c <= NPKSDI_CODES; c++)
         w->upto_[c] += w->upto_[c - 1];
@@ -3323,24 +3328,28 @@ static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksd
     return largest;
 }
 
-/* MARGIN's numbers: largest distance, sum of squared mean differences, largest and summed change of
-   spread; margin and spread of each column; and what the pairs need of each. */
+/* MARGIN's numbers: largest distance; sum of squared mean differences; change of spread: largest,
+   sum, sum of squares; sum of the change of tails. Margin and spread of each column, and what the
+   pairs need of it. */
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *margin, npksd_real *spread)
 {
-    npksd_real n = (npksd_real)model->n_, square;
-    for (size_t k = 0; k < 4; k++)
+    npksd_real n = (npksd_real)model->n_, moments[3];
+    for (size_t k = 0; k < NPKSDI_MARGINS; k++)
         numbers[k] = 0;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
-        npksdi_count_codes(model, w, i, w->score_mean_ + i, &square);
-        w->score_inverse_[i] = npksdi_score_inverse(w->score_mean_[i], square);
+        npksdi_count_codes(model, w, i, moments);
+        w->score_mean_[i] = moments[0];
+        w->score_inverse_[i] = npksdi_score_inverse(moments[0], moments[1]);
         margin[i] = npksdi_margin_distance(model, w, i);
-        spread[i] = npksdi_abs(square - model->squares_[i]);
+        spread[i] = npksdi_abs(moments[1] - model->squares_[i]);
         numbers[0] = npksdi_max(numbers[0], margin[i]);
         numbers[1] += shift * shift;
         numbers[2] = npksdi_max(numbers[2], spread[i]);
-        numbers[3] += square - model->squares_[i];
+        numbers[3] += moments[1] - model->squares_[i];
+        numbers[4] += spread[i] * spread[i];
+        numbers[5] += moments[2] - model->tails_[i];
     }
 }
 
@@ -3457,7 +3466,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
 {
     const npksdi_kernels *kernels = &model->kernels_;
     npksdi_estimates e[NPKSD_SCALES_MAX + 1];
-    npksd_real moment_v = 0, moment_u = 0, margins[4];
+    npksd_real moment_v = 0, moment_u = 0, margins[NPKSDI_MARGINS];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
     int linear = model->options_.features > 0, diagnose = model->options_.diagnose;
     for (size_t c = 0; c < kernels->count_; c++)
@@ -3537,7 +3546,7 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
 }
 
 /* Least deviation of a number without scores, so large that rounding is a tie: r for what is linear
-   in sums over rows, PAIR and MARGIN; r^2 for MARGIN's means, which are squares; r^4 for MMD. */
+   in sums over rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. */
 static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
@@ -3546,7 +3555,8 @@ static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
         return l >= model->number_count_ + model->m_ ? r : 0;
     switch (number->kind_) {
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
-    case NPKSD_COMPONENT_MARGIN: return number->at_ == 1 ? r * r : r;
+    case NPKSD_COMPONENT_MARGIN: /* tails are fourth powers, up to 50 */
+        return number->at_ == 5 ? 64 * r : number->at_ == 1 || number->at_ == 4 ? r * r : r;
     case NPKSD_COMPONENT_PAIR: return r;
     default: return 0;
     }
@@ -4427,16 +4437,18 @@ static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
     npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), total = 0;
     model->reference_rows_ = R;
     if (model->has_margins_ && k < model->m_) {
-        npksd_real *shares = model->shares_ + k * NPKSDI_CODES, mean = 0, square = 0;
+        npksd_real *shares = model->shares_ + k * NPKSDI_CODES, mean = 0, square = 0, tail = 0;
         for (size_t c = 0; c < NPKSDI_CODES; c++) {
             npksd_real part = shares[c] / R, q = model->normal_scores_[c];
             mean += part * q;
             square += part * q * q;
+            tail += part * q * q * (q * q - 6);
             total += shares[c];
             shares[c] = total / R;
         }
         model->means_[k] /= R;
         model->squares_[k] = square;
+        model->tails_[k] = tail;
         w->score_mean_[k] = mean;
         w->score_inverse_[k] = npksdi_score_inverse(mean, square);
         npksdi_set_edges(model, k);
@@ -4987,7 +4999,7 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, mean, square;
+    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[3];
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = 0;
         for (size_t a = 0; a < model->n_; a++) {
@@ -5001,7 +5013,7 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
             shift = shift > 0 ? most : shift < 0 ? -most : 0;
         else
             shift -= model->means_[i];
-        npksdi_count_codes(model, w, i, &mean, &square);
+        npksdi_count_codes(model, w, i, moments);
         npksdi_put(d->coordinate_shift, i, shift);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
     }
@@ -6022,7 +6034,8 @@ static int npksdi_blob_sane(const npksd_tester *t)
         && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
         && npksdi_within(model->shares_, margins * NPKSDI_CODES, 0, 2)
         && npksdi_within(model->means_, margins, -most, most)
-        && npksdi_within(model->squares_, margins, 0, 10);
+        && npksdi_within(model->squares_, margins, 0, 10)
+        && npksdi_within(model->tails_, margins, -10, 10);
     for (size_t k = 0; k < pairs; k++)
         sane &= model->paired_[k] < m
             && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);

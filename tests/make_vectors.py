@@ -24,7 +24,7 @@ inputs are small multiples of a power of two, which float and double read alike.
     mmd          n rows m bandwidth ring[16 m] x[n m] y[rows m] wide narrow
                  ring: 16 vectors in units of the bandwidth; wide, narrow: the numbers of the two bands
     margin       n m fit_rows sets[D n m] observed[n m] anderson[m] spread[m] shift[m] distance[m]
-                 numbers[4] correlations[m m] expected[m m] pair
+                 numbers[6] correlations[m m] expected[m m] pair
                  sets: D whole data sets of the fit; fit_rows of the first rows are kept, all are reference
     combination  pilot[] mean sd skew probe[] answer[]
                  answer: (z + h(z, skew)) / 2 of each probe
@@ -333,6 +333,7 @@ def margin_cases():
         anderson = np.array([n * a.mean() for a in anderson])
         q, q0 = scores(observed), scores(sets)
         change_of_spread = LD(q ** 2).mean(0) - LD(q0 ** 2).mean(0)
+        change_of_tails = LD(q ** 4 - 6 * q ** 2).mean(0) - LD(q0 ** 4 - 6 * q0 ** 2).mean(0)
         shift = ((LD(observed) - mean) / sd).mean(0) - ((LD(sets) - mean) / sd).mean(0)
         largest = np.finfo(np.float64).max
         told = [largest * np.sign(s) if c else s for s, c in zip(shift, constant)]
@@ -343,7 +344,8 @@ def margin_cases():
             ("anderson", anderson), ("spread", np.abs(change_of_spread)), ("shift", told),
             ("distance", distance),
             ("numbers", [anderson.max(), (shift ** 2).sum(), np.abs(change_of_spread).max(),
-                         change_of_spread.sum()]),
+                         change_of_spread.sum(), (change_of_spread ** 2).sum(),
+                         change_of_tails.sum()]),
             ("correlations", r), ("expected", r0), ("pair", apart.max() if m > 1 else 0.0)]))
 
     def tied(x):  # a third of the values, and all of the last column, on a coarse grid

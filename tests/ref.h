@@ -306,7 +306,7 @@ REF_FN double ref_normal_score(const double *edges, double x)
 /* One column of the reference: edges, P(x < e) and P(x <= e) there, mean of squared normal
    scores */
 typedef struct ref_margin {
-    double edges[REF_EDGES], under[REF_EDGES], upto[REF_EDGES], square;
+    double edges[REF_EDGES], under[REF_EDGES], upto[REF_EDGES], square, tail;
 } ref_margin;
 
 /* What a data set shows in that column. */
@@ -314,14 +314,16 @@ typedef struct ref_shown {
     double anderson; /* (n/128) sum (F_n - F)^2 / (F (1 - F)) */
     double distance; /* largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| */
     double spread;   /* mean q^2 - the reference's */
+    double tail;     /* mean (q^4 - 6 q^2) - the reference's */
 } ref_shown;
 
-REF_FN double ref_mean_square_score(const double *edges, const npksd_real *rows, size_t count,
-                                    size_t m, size_t i)
+/* mean of q^power */
+REF_FN double ref_score_moment(const double *edges, const npksd_real *rows, size_t count, size_t m,
+                               size_t i, int power)
 {
     double sum = 0;
     for (size_t a = 0; a < count; a++)
-        sum += pow(ref_normal_score(edges, (double)rows[a * m + i]), 2) / (double)count;
+        sum += pow(ref_normal_score(edges, (double)rows[a * m + i]), power) / (double)count;
     return sum;
 }
 
@@ -338,7 +340,8 @@ REF_FN ref_margin ref_margin_of(const npksd_real *kept, size_t H, const npksd_re
         margin.under[k] = ref_part(rows, R, m, i, margin.edges[k], 0);
         margin.upto[k] = ref_part(rows, R, m, i, margin.edges[k], 1);
     }
-    margin.square = ref_mean_square_score(margin.edges, rows, R, m, i);
+    margin.square = ref_score_moment(margin.edges, rows, R, m, i, 2);
+    margin.tail = ref_score_moment(margin.edges, rows, R, m, i, 4) - 6 * margin.square;
     free(values);
     return margin;
 }
@@ -348,7 +351,8 @@ REF_FN ref_margin ref_margin_of(const npksd_real *kept, size_t H, const npksd_re
 REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npksd_real *rows,
                                   size_t n, size_t m, size_t i)
 {
-    ref_shown shown = { 0, 0, 0 };
+    ref_shown shown = { 0, 0, 0, 0 };
+    double square = ref_score_moment(margin->edges, rows, n, m, i, 2);
     for (size_t k = 0; k < REF_EDGES; k++) {
         double under = ref_part(rows, n, m, i, margin->edges[k], 0);
         double upto = ref_part(rows, n, m, i, margin->edges[k], 1), r = (double)R;
@@ -357,7 +361,9 @@ REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npks
         shown.distance = fmax(shown.distance, fabs(under - margin->under[k]));
         shown.distance = fmax(shown.distance, fabs(upto - margin->upto[k]));
     }
-    shown.spread = ref_mean_square_score(margin->edges, rows, n, m, i) - margin->square;
+    shown.spread = square - margin->square;
+    shown.tail =
+        ref_score_moment(margin->edges, rows, n, m, i, 4) - 6 * square - margin->tail;
     return shown;
 }
 

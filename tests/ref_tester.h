@@ -225,7 +225,7 @@ REF_FN void ref_frequencies(uint64_t seed, ref_purpose what, size_t count, size_
 
 /* ======== the tester ======== */
 
-enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 9 };
+enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 11 };
 
 /* One of the numbers whose largest is T. */
 typedef struct ref_number {
@@ -290,7 +290,7 @@ REF_FN void ref_add_numbers(ref_tester *t, unsigned kind, int statistic)
     size_t scales = o->scale_count ? o->scale_count : 2;
     size_t parts = stein                 ? scales
         : kind == NPKSD_COMPONENT_MMD    ? 2
-        : kind == NPKSD_COMPONENT_MARGIN ? 4
+        : kind == NPKSD_COMPONENT_MARGIN ? 6
                                          : 1;
     for (size_t part = 0; part < parts; part++) {
         ref_number number;
@@ -298,7 +298,7 @@ REF_FN void ref_add_numbers(ref_tester *t, unsigned kind, int statistic)
         number.kind = kind;
         number.statistic = statistic;
         number.part = (int)part;
-        number.two_sided = mirror || (kind == NPKSD_COMPONENT_MARGIN && part == 3);
+        number.two_sided = mirror || (kind == NPKSD_COMPONENT_MARGIN && (part == 3 || part == 5));
         if (stein)
             number.scale = o->scale_count ? (double)o->scales[part] : usual[mirror][part];
         if (!stein || !ref_scale_again(o, part))
@@ -441,12 +441,13 @@ REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)
     return largest;
 }
 
-/* MARGIN: largest Anderson-Darling distance, sum of squared differences of means, largest and
-   summed (signed) change of spread. columns, if not NULL: margins, then spreads. */
+/* MARGIN: largest Anderson-Darling distance, sum of squared differences of means; change of spread:
+   largest, sum, sum of squares; sum of the change of tails. columns, if not NULL: margins, then
+   spreads. */
 REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, double *numbers,
                                double *columns)
 {
-    memset(numbers, 0, 4 * sizeof *numbers);
+    memset(numbers, 0, 6 * sizeof *numbers);
     for (size_t i = 0; i < t->m; i++) {
         ref_shown shown = ref_margin_shows(&t->margins[i], t->reference_rows, rows, t->n, t->m, i);
         double mean = 0;
@@ -456,6 +457,8 @@ REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, doub
         numbers[1] += pow(mean - t->means[i], 2);
         numbers[2] = fmax(numbers[2], fabs(shown.spread));
         numbers[3] += shown.spread;
+        numbers[4] += pow(shown.spread, 2);
+        numbers[5] += shown.tail;
         if (columns) {
             columns[i] = shown.anderson;
             columns[t->m + i] = fabs(shown.spread);
@@ -468,7 +471,7 @@ REF_FN size_t ref_components(const ref_tester *t, const ref_view_of *view, doubl
                              ref_columns *columns)
 {
     ref_data data = ref_data_of(t, view, 1);
-    double re[2 * REF_WAVES], im[2 * REF_WAVES], margins[4] = { 0 }, pair = 0;
+    double re[2 * REF_WAVES], im[2 * REF_WAVES], margins[6] = { 0 }, pair = 0;
     if (ref_has(&t->options, NPKSD_COMPONENT_MMD))
         ref_characteristic(view->X, t->n, t->m, sqrt(t->sigma2), t->ring, re, im);
     if (t->margins) {

@@ -90,7 +90,7 @@ TEST stored_margins(void)
                *spread = stored_numbers(&v, "spread", m);
         double *shift = stored_numbers(&v, "shift", m),
                *distance = stored_numbers(&v, "distance", m);
-        double *numbers = stored_numbers(&v, "numbers", 4);
+        double *numbers = stored_numbers(&v, "numbers", 6);
         double *r = stored_numbers(&v, "correlations", m * m);
         double *r0 = stored_numbers(&v, "expected", m * m), pair = vectors_real(&v, "pair");
         npksd_options options = diagnosis_options();
@@ -118,12 +118,12 @@ TEST stored_margins(void)
         ref.m = m;
         ASSERT_EQm(name, 0, ref_fit_make(&ref.fit, sets, NULL, n, m, &options));
         ref_references(&ref);
-        double four[4], *columns = ref_reals(2 * m), *own = ref_reals(m * m);
-        ref_margin_numbers(&ref, observed, four, columns);
+        double six[6], *columns = ref_reals(2 * m), *own = ref_reals(m * m);
+        ref_margin_numbers(&ref, observed, six, columns);
         ref_correlations(&ref, observed, n, own);
         ASSERT_AGREE(name, pair, ref_largest_pair(&ref, observed), 1e-12);
-        for (size_t k = 0; k < 4; k++)
-            ASSERT_AGREE(name, numbers[k], four[k], either(1e-10, 1e-5) * (1 + fabs(numbers[k])));
+        for (size_t k = 0; k < 6; k++)
+            ASSERT_AGREE(name, numbers[k], six[k], either(1e-10, 1e-5) * (1 + fabs(numbers[k])));
         for (size_t i = 0; i < m; i++) {
             double tiny = either(1e-9, 1e-4), most = either(DBL_MAX, (double)FLT_MAX);
             ASSERT_AGREE(name, anderson[i], columns[i], 1e-10 * (1 + anderson[i]));
