@@ -1361,7 +1361,7 @@ static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
     if (walk->mode_ == NPKSDI_READ) {
         *value = 0;
-        if (walk->at_ > walk->size_ || walk->size_ - walk->at_ < bytes) {
+        if (walk->size_ - walk->at_ < bytes) {
             walk->bad_ = 1;
             return;
         }
@@ -1389,7 +1389,7 @@ static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
 /* Are the numbers themselves to be written or read? */
 static int npksdi_transfers(npksdi_walk *walk, size_t count, size_t each, size_t size, int saved)
 {
-    if (walk->mode_ < NPKSDI_WRITE || !saved)
+    if (!saved)
         return 0;
     if (walk->mode_ == NPKSDI_READ || walk->block_ != NULL)
         return 1;
@@ -1933,7 +1933,7 @@ static int npksdi_power_of(npksd_real ratio, npksd_real base, int most)
     int k = 0;
     for (; ratio > 1; k++)
         ratio /= base;
-    return ratio >= 1 && k > 0 && k <= most ? k : -1;
+    return ratio >= 1 && k <= most ? k : -1;
 }
 
 static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, size_t count)
@@ -2375,7 +2375,7 @@ static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const 
         phi[NPKSDI_T + l] = x[l];
     }
     at = at == 0 ? 2 : at;
-    flat = additive || !(poly || spline) ? d : 0;
+    flat = additive || !poly ? d : 0; /* splines come here only if additive */
     NPKSD_MEMCPY(phi + at * NPKSDI_T, tt, flat * NPKSDI_T * sizeof *phi);
     at += flat;
     for (size_t k = 0; k < d * NPKSDI_T && additive && (poly || spline); k++) {
@@ -2978,7 +2978,7 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     for (size_t panel = first; panel < end; panel++) {
         npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
         for (size_t c = 0; c < model->kernels_.count_; c++) {
-            if (!model->kernels_.wanted_[c] && !(c == model->kernels_.base_ && w->with_base_))
+            if (!model->kernels_.wanted_[c] && !w->with_base_) /* the base, and nothing but that */
                 continue;
             npksd_real *sums = npksdi_frequency_sums(model, w, c, panel);
             npksd_real *plain = sums + 2 * columns * NPKSDI_T;
@@ -4941,19 +4941,19 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
 }
 
 /* The verdict on the evaluated rows, from the first `used` replicates. */
-static void npksdi_report(npksd_tester *t, size_t used, int stopped, npksd_result *result)
+static void npksdi_report(npksd_tester *t, size_t used, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
     npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic,
                                             model->options_.stop_after > 0 ? 0 : used);
-    npksdi_verdict(&t->null_, used, tolerance, stopped, model->options_.alpha, result);
+    npksdi_verdict(&t->null_, used, tolerance, 0, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
     result->ksd2 = t->ksd2_;
     result->out_of_range = t->out_of_range_;
-    result->flags = model->flags_ | (stopped ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u)
-        | (npksdi_wild(&model->options_) ? (unsigned)NPKSD_FLAG_ASYMPTOTIC : 0u);
+    result->flags =
+        model->flags_ | (npksdi_wild(&model->options_) ? (unsigned)NPKSD_FLAG_ASYMPTOTIC : 0u);
 }
 
 /* ---- diagnosis: columns, pairs, rows ---- */
@@ -5110,7 +5110,7 @@ NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *re
         return NPKSD_ERROR_ARGUMENT;
     if (t->schedule_.check_total_ == 0 || t->schedule_.check_k_ < t->schedule_.check_total_)
         return NPKSD_ERROR_STATE;
-    npksdi_report(t, t->null_.count_, 0, result);
+    npksdi_report(t, t->null_.count_, result);
     if (diagnosis != NULL)
         npksdi_report_diagnosis(t, diagnosis);
     t->schedule_.check_total_ = 0;
@@ -5451,7 +5451,7 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
         return status;
     npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
     npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, tau, 0);
-    npksdi_report(t, 1, 0, result); /* all but p and threshold, before it is overwritten */
+    npksdi_report(t, 1, result); /* all but p and threshold, before it is overwritten */
     t->schedule_.check_total_ = 0;
     for (; used < t->null_.count_ && reached < h; used++) {
         items = each;
@@ -5608,9 +5608,8 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     if (status == NPKSD_OK) {
         result->out_of_range = npksdi_pool_outside(&pool, &t->model_);
         result->flags |= pool.n_ < n || pool.rows_ < rows ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-        for (size_t a = pool.n_; a < n && diagnosis != NULL && diagnosis->row_influence != NULL;
-             a++)
-            diagnosis->row_influence[a] = 0;
+        for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
+            npksdi_put(diagnosis->row_influence, a, 0);
     }
     npksd_tester_destroy(t);
     return status;

@@ -160,6 +160,7 @@ static const problem problems[] = {
     { "no_scaling_callback", SHAPE_CHAIN, 17, 3, "score_callback unscaled bandwidth=2" },
     { "own_bandwidth", SHAPE_CHAIN, 17, 3, "bandwidth=0.75" },
     { "scales_powers", SHAPE_CHAIN, 17, 3, "scales=4,0.0625,1,32" },
+    { "scales_far", SHAPE_CHAIN, 17, 3, "scales=1,0.00390625" },
     { "scales_odd", SHAPE_CHAIN, 17, 3, "scales=0.3,1,2.5,0.6 uv" },
     { "scales_without_base", SHAPE_CHAIN, 17, 3, "scales=0.5,0.125" },
     { "scales_without_base", SHAPE_CHAIN, 1, 2, "scales=0.5,0.125 v" },

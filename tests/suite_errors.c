@@ -419,6 +419,11 @@ TEST null_pointers_to_test_diagnose(void)
     options.stop_after = 0;
     ASSERT_STATUS(NPKSD_OK, DIAGNOSE_ROWS(data, chain_sample, &result));
     ASSERT(finite_bits(out, SMALL_M + SMALL_REPLICATES));
+    set_options(&options, "wild score_callback stein"); /* the bootstrap knows no margins */
+    options.score_fn = chain_score;
+    ASSERT_STATUS(NPKSD_OK, DIAGNOSE_ROWS(data, chain_sample, &result));
+    diagnosis.coordinate_shift = out;
+    ASSERT_STATUS(argument, DIAGNOSE_ROWS(data, chain_sample, &result));
 #undef DIAGNOSE_ROWS
     PASS();
 }
@@ -491,6 +496,10 @@ TEST bad_statistic_arguments(void)
     bad = good;
     bad.kernel = NPKSD_KERNEL_IMQ;
     bad.features = 8;
+    ASSERT_STATUS(argument, STATISTIC(data, SMALL_N, SMALL_M, &bad));
+    bad = good;
+    bad.scales = weights;
+    bad.scale_count = NPKSD_SCALES_MAX + 1;
     ASSERT_STATUS(argument, STATISTIC(data, SMALL_N, SMALL_M, &bad));
     weights[1] = not_a_number();
     ASSERT(STATISTIC(data, SMALL_N, SMALL_M, &good) < 0);

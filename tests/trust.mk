@@ -7,6 +7,7 @@
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
 #   make check-msan             clang's memory sanitizer: numbers that were never written
 #   make check-static-analysis  cppcheck, clang-tidy and gcc -fanalyzer
+#   make check-format           npksd.h is laid out by .clang-format
 #   make uniform                p-values of true null hypotheses, a minute
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
@@ -111,6 +112,12 @@ analyse-tidy:
 analyse-gcc-%: | $(BUILD)
 	@$(call with,$(GCC),set -ex; $(GCC) -std=c99 -fanalyzer -Werror -O1 -I.. $($*_FLAGS) -c impl.c \
 		-o $(BUILD)/analysed_$*.o)
+
+.PHONY: check-format
+CLANG_FORMAT ?= clang-format
+check-format:
+	@$(call with,$(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run --Werror $(HEADER); \
+		echo "npksd.h $(VERSION): laid out by .clang-format, $$(wc -l < $(HEADER)) lines")
 
 # ======== sanitizers beyond those of the Makefile ========
 
