@@ -117,7 +117,7 @@ analyse-gcc-%: | $(BUILD)
 CLANG_FORMAT ?= clang-format
 check-format:
 	@$(call with,$(CLANG_FORMAT),$(CLANG_FORMAT) --dry-run --Werror $(HEADER); \
-		echo "npksd.h $(VERSION): laid out by .clang-format, $$(wc -l < $(HEADER)) lines")
+		echo "npksd.h $(VERSION): laid out by .clang-format")
 
 # ======== sanitizers beyond those of the Makefile ========
 
