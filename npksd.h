@@ -5677,6 +5677,20 @@ static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data
     return NPKSD_OK;
 }
 
+/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance. */
+static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
+                                 npksd_self_check_result *found)
+{
+    npksdi_sort(p, runs);
+    for (size_t k = 0; k < runs; k++) {
+        npksd_real above = npksdi_share(k + 1, runs) - p[k];
+        npksd_real below = p[k] - step - npksdi_share(k, runs);
+        found->distance = npksdi_max(found->distance, npksdi_max(above, below));
+    }
+    found->uniform_p = npksdi_kolmogorov(found->distance, runs);
+    found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
+}
+
 /* The whole test on n rows that the generator drew itself, with an rng of its own for trial k: the
    built-in one with another seed, or the caller's with other streams. */
 static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
@@ -5733,18 +5747,10 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
         found.rejected += (size_t)one.reject;
         found.mean_p += one.p_value / (npksd_real)runs;
     }
-    npksdi_sort(p, runs);
-    for (size_t k = 0; k < runs;
-         k++) { /* p lives on 1/(b+1), 2/(b+1), ...: a step is no distance */
-        npksd_real step = 1 / ((npksd_real)o.replicates + 1);
-        npksd_real above = npksdi_share(k + 1, runs) - p[k];
-        npksd_real below = p[k] - step - npksdi_share(k, runs);
-        found.distance = npksdi_max(found.distance, npksdi_max(above, below));
-    }
-    found.uniform_p = npksdi_kolmogorov(found.distance, runs);
-    found.suspicious = found.uniform_p < NPKSDI_C(0.01) || !found.repeatable;
-    if (status == NPKSD_OK)
+    if (status == NPKSD_OK) {
+        npksdi_judge_uniform(p, runs, 1 / ((npksd_real)o.replicates + 1), &found);
         *result = found;
+    }
     npksdi_free(&o.allocator, rows, bytes);
     return status;
 }
