@@ -57,8 +57,8 @@
  * HOW
  *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
  *     t of the others; note what columns and pairs look like. (2) Turn a data set of n rows into
- *     numbers that are small for rows from the generator, make them comparable on a pilot batch, and
- *     take the largest. (3) Draw b = replicates data sets: p is the rank of the observed number
+ *     numbers that are small for rows from the generator, make them comparable on a pilot batch,
+ *     and take the largest. (3) Draw b = replicates data sets: p is the rank of the observed number
  *     among theirs. The numbers come from six components:
  *         STEIN   Stein U-statistics at two bandwidths: shape and location, structure in clusters
  *         MIRROR  the same with the scores reversed, two-sided: spread and tails
@@ -77,9 +77,9 @@
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
  * MEMORY
- *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows with
- *     n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A loaded
- *     blob needs a quarter or less. init uses a block of yours at any address; create asks
+ *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
+ *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
+ *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
  *     options.allocator once, whose memory must be aligned for npksd_real; nothing is allocated
  *     later. No call needs more than about 8 KiB of stack.
  *
@@ -97,21 +97,23 @@
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
- *     except npksd_tester_replicates, which takes it const, one worker a thread.
- *     A C++ callback may throw through create, step, check and replicates if the implementation is
- *     compiled as C++ or with -fexceptions. After step destroy the tester; after check or replicates
- *     it can be used again. Other calls would leak memory: catch in the callback, return non-zero.
+ *     except npksd_tester_replicates, which takes it const, one worker a thread. A C++ callback may
+ *     throw through create, step, check and replicates if the implementation is compiled as C++ or
+ *     with -fexceptions. After step destroy the tester; after check or replicates it can be used
+ *     again. Other calls would leak memory: catch in the callback, return non-zero.
  *
  * DETERMINISM
  *     The same binary gives the same bits. Other compilers and flags do too as long as they neither
- *     contract a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary only.
+ *     contract a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary
+ *     only.
  *
  * NUMERICS AND LIMITS
- *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float 1e4),
- *     so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched on a
- *     scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to 1e-7 under
- *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
- *     At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16 scales.
+ *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
+ *     1e4), so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched
+ *     on a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to
+ *     1e-7 under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
+ *     features = F. At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
+ *     scales.
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
  *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
@@ -121,26 +123,26 @@
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
- *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings or includes
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm (with
- *                              NPKSD_BLAS_INT, default int)
+ *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm
+ *                              (with NPKSD_BLAS_INT, default int)
  *
  * ERRORS
- *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and memory
- *     is given back. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which), NULL
- *     pointers, a missing sample_fn, indices out of range, and a diagnosis that was not prepared.
- *     The verdict is never a status: it is in npksd_result.
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and
+ *     memory is given back. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which),
+ *     NULL pointers, a missing sample_fn, indices out of range, and a diagnosis that was not
+ *     prepared. The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
- *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and MIRROR,
- *             MMD by frequencies, numbers combined half-way to normal scores, statistic U; the fit
- *             draws whole data sets, its bandwidth is a median over 8 pairs a row. All p-values
- *             change. Equal rows in another order have equal p. Fixed samples: the pool of all rows
- *             is fitted, a replicate is n rows of it; n/2 synthetic rows are enough. Wild bootstrap:
- *             STEIN only, flagged as asymptotic. A worker with scratch needs an rng of its own if the
- *             tester's is the caller's. New rule for generators that ignore their rng. step counts
- *             other items. Collinear features are no error. npksd_diagnosis has new fields:
- *             zero-initialise it. NPKSD_VECTORS is gone.
+ *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and
+ *             MIRROR, MMD by frequencies, numbers combined half-way to normal scores, statistic U;
+ *             the fit draws whole data sets, its bandwidth is a median over 8 pairs a row. All
+ *             p-values change. Equal rows in another order have equal p (smooth = 0). Fixed
+ *             samples: the pool of all rows is fitted, a replicate is n rows of it; n/2 synthetic
+ *             rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A worker with
+ *             scratch needs an rng of its own if the tester's is the caller's. New rule for
+ *             generators that ignore their rng. step counts other items. Collinear features are no
+ *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
  *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
  *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
  *     0.1.0   the first version
@@ -400,7 +402,8 @@ typedef struct npksd_diagnosis {
 } npksd_diagnosis;
 /* Zero-initialise it, then set what you want. A column or pair at or below alpha after adjustment
    differs; the promise holds when nothing differs at all, and a changed dependence lights up every
-   column that takes part in it. All but row_influence need options.diagnose. */
+   column that takes part in it. Of more than 256 columns as many, drawn at random, are paired. All
+   but row_influence need options.diagnose. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
@@ -528,7 +531,8 @@ NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffe
 NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
                                        size_t *workspace_bytes);
 /* What a blob holds, before any memory is asked for: rows and coordinates that a check reads, and
-   what npksd_tester_load_into needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
+   what npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load what
+   comes from elsewhere. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
 
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
@@ -615,7 +619,7 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
-   ================================================================================================ */
+   ============================================================================================== */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
@@ -1249,10 +1253,10 @@ static int npksdi_cholesky_row(npksd_real *L, size_t p, npksd_real shift, size_t
     for (size_t j = 0; j < i; j++)
         row[j] = (row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j];
     npksd_real pivot = diagonal - npksdi_dot(row, row, i);
+    if (!npksdi_finite(&pivot, 1))
+        return 0;
     if (!(pivot > 4 * NPKSDI_EPSILON * diagonal))
         pivot = npksdi_max(diagonal, NPKSDI_TINY);
-    if (!(pivot < NPKSDI_HUGE))
-        return 0;
     row[i] = NPKSD_SQRT(pivot);
     return 1;
 }
@@ -1734,8 +1738,7 @@ enum {
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
     X(npksd_real, weights_, m, 1, SAVED)                                                           \
     X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                      \
-    /* margins: normal score of a code; edges, scaled; share of rows up to a code; mean of z, \
-       of squared normal scores; paired columns and their correlations */    \
+    /* margins: normal score of a code; edges; share of rows up to a code; means; pairs */         \
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
     X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                            \
     X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                           \
@@ -1801,52 +1804,49 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
 }
 
 /* T = NPKSDI_T rows of a panel, k columns of the operator, p features. */
-#define NPKSDI_SCRATCH_ARRAYS(X)                                                                     \
-    X(npksd_real, rows_, model->n_, m, LOCAL)                                                        \
-    X(npksd_real, signs_, npksdi_wild(o) ? padded : 0, 1, LOCAL)                                     \
-    /* a panel on its way from rows to scores: ones, scaled columns, shared bumps; the summary of  \
-       one coordinate, and room for a callback; sum and sum of squares of the columns */ \
-    X(npksd_real, z_, 1 + m + model->centre_count_, T, LOCAL)                                        \
-    X(npksd_real, t_, model->d_ + npksdi_ceil_div(model->d_, T), T, LOCAL)                           \
-    X(npksd_real, totals_, 2, T, LOCAL)                                                              \
-    X(npksd_real, scores_, m, T, LOCAL)                                                              \
-    X(npksd_real, phi_, npksdi_max_size(p, 4), T, LOCAL)                                             \
-    X(npksd_real, slope_, npksdi_max_size(p, 4), T, LOCAL)                                           \
-    X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                          \
-    X(npksd_real, work_, 36 + 45, T, LOCAL)                                                          \
-    X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)             \
-    /* columns of the Stein kernel, in units of the bandwidth: x, weighted s, their sum, weighted  \
-       x if weights differ; |x|^2, s.x, weighted |x|^2, |s|^2 */ \
-    X(npksd_real, weights_, m, 1, LOCAL)                                                             \
-    X(npksd_real, picks_, m, 1, LOCAL)                                                               \
-    X(npksd_real, x_, padded, m, LOCAL)                                                              \
-    X(npksd_real, s_, padded, k, LOCAL)                                                              \
-    X(npksd_real, p_, padded, k, LOCAL)                                                              \
-    X(npksd_real, wx_, unequal ? padded : T, k, LOCAL)                                               \
-    X(npksd_real, norm_, padded, 1, LOCAL)                                                           \
-    X(npksd_real, cross_, padded, 1, LOCAL)                                                          \
-    X(npksd_real, spread_, padded, 1, LOCAL)                                                         \
-    X(npksd_real, own_, padded, 1, LOCAL)                                                            \
-    /* sums over pairs or frequencies; for v_i; of each row, sum_b u(z_a, z_b) */                    \
-    X(npksdi_tile, tile_, linear ? 0 : 1, 1, LOCAL)                                                  \
-    X(npksd_real, turns_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                              \
-    X(npksd_real, lanes_, 2 * kernels + 1, T, LOCAL)                                                 \
-    X(npksd_real, sums_, sums, 1, LOCAL)                                                             \
-    X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                              \
-    X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                       \
-    X(npksd_real, coordinate_, o->diagnose ? m : 0, T, LOCAL)                                        \
-    X(npksd_real, row_sums_, padded, 1, LOCAL)                                                       \
-    /* sums over rows: codes (panels of m x T), and how often each occurs in a column; z; normal   \
-       scores: mean, 1/deviation or 0, products; waves */ \
-    X(uint32_t, codes_, margins, padded, LOCAL)                                                      \
-    X(uint32_t, upto_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                                 \
-    X(npksd_real, z_sums_, margins, T, LOCAL)                                                        \
-    X(npksd_real, score_mean_, margins, 1, LOCAL)                                                    \
-    X(npksd_real, score_inverse_, margins, 1, LOCAL)                                                 \
-    X(npksd_real, pair_sums_, pairs, npksdi_padded(pairs), LOCAL)                                    \
-    X(npksd_real, wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, LOCAL)                        \
-    /* the numbers, then v_i, margin and spread of the columns; the same without signs */            \
-    X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)               \
+#define NPKSDI_SCRATCH_ARRAYS(X)                                                                   \
+    X(npksd_real, rows_, model->n_, m, LOCAL)                                                      \
+    X(npksd_real, signs_, npksdi_wild(o) ? padded : 0, 1, LOCAL)                                   \
+    /* a panel on its way to scores: ones, columns and bumps; summary; sums of columns */          \
+    X(npksd_real, z_, 1 + m + model->centre_count_, T, LOCAL)                                      \
+    X(npksd_real, t_, model->d_ + npksdi_ceil_div(model->d_, T), T, LOCAL)                         \
+    X(npksd_real, totals_, 2, T, LOCAL)                                                            \
+    X(npksd_real, scores_, m, T, LOCAL)                                                            \
+    X(npksd_real, phi_, npksdi_max_size(p, 4), T, LOCAL)                                           \
+    X(npksd_real, slope_, npksdi_max_size(p, 4), T, LOCAL)                                         \
+    X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
+    X(npksd_real, work_, 36 + 45, T, LOCAL)                                                        \
+    X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
+    /* columns of the Stein kernel: x, w s, their sum, w x; |x|^2, s.x, |w x|^2, |w s|^2 */        \
+    X(npksd_real, weights_, m, 1, LOCAL)                                                           \
+    X(npksd_real, picks_, m, 1, LOCAL)                                                             \
+    X(npksd_real, x_, padded, m, LOCAL)                                                            \
+    X(npksd_real, s_, padded, k, LOCAL)                                                            \
+    X(npksd_real, p_, padded, k, LOCAL)                                                            \
+    X(npksd_real, wx_, unequal ? padded : T, k, LOCAL)                                             \
+    X(npksd_real, norm_, padded, 1, LOCAL)                                                         \
+    X(npksd_real, cross_, padded, 1, LOCAL)                                                        \
+    X(npksd_real, spread_, padded, 1, LOCAL)                                                       \
+    X(npksd_real, own_, padded, 1, LOCAL)                                                          \
+    /* sums over pairs or frequencies; for v_i; of each row, sum_b u(z_a, z_b) */                  \
+    X(npksdi_tile, tile_, linear ? 0 : 1, 1, LOCAL)                                                \
+    X(npksd_real, turns_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                            \
+    X(npksd_real, lanes_, 2 * kernels + 1, T, LOCAL)                                               \
+    X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
+    X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                            \
+    X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                     \
+    X(npksd_real, coordinate_, o->diagnose ? m : 0, T, LOCAL)                                      \
+    X(npksd_real, row_sums_, padded, 1, LOCAL)                                                     \
+    /* sums over rows: codes, rows up to a code; z; normal scores: mean, 1/deviation, products */  \
+    X(uint32_t, codes_, margins, padded, LOCAL)                                                    \
+    X(uint32_t, upto_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                               \
+    X(npksd_real, z_sums_, margins, T, LOCAL)                                                      \
+    X(npksd_real, score_mean_, margins, 1, LOCAL)                                                  \
+    X(npksd_real, score_inverse_, margins, 1, LOCAL)                                               \
+    X(npksd_real, pair_sums_, pairs, npksdi_padded(pairs), LOCAL)                                  \
+    X(npksd_real, wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, LOCAL)                      \
+    /* the numbers, then v_i, margin and spread of the columns; the same without signs */          \
+    X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)             \
     X(npksd_real, observed_values_, npksdi_wild(o) ? model->gauge_count_ : 0, 1, LOCAL)
 
 /* What one data set in work needs. Rows travel in panels of NPKSDI_T rows, column by column. */
@@ -2021,7 +2021,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
     unsigned columns = NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR;
     model->has_waves_ = (o->components & NPKSD_COMPONENT_MMD) != 0;
     model->has_margins_ = ((o->components & columns) || o->diagnose) && !npksdi_wild(o);
-    if (model->has_margins_ && m > 1)
+    if (model->has_margins_ && m > 1 && ((o->components & NPKSD_COMPONENT_PAIR) || o->diagnose))
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
@@ -2339,8 +2339,8 @@ static void npksdi_shared_bumps(const npksdi_model *model, npksdi_scratch *w)
 /* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_, for
    families with features of their own for every coordinate (not for splines times polynomials in t:
    those are sparse):
-       GAUSS 1, x, t;  POLY h_a(x) h_b(t_1) h_c(t_2), a + b + c <= degree;  SPLINE B_a(x);  RBF 1, x, t
-       and bumps;  POLY and SPLINE with d > 2: then t and x t. */
+       GAUSS 1, x, t;  POLY h_a(x) h_b(t_1) h_c(t_2), a + b + c <= degree;  SPLINE B_a(x);
+       RBF 1, x, t and bumps;  POLY and SPLINE with d > 2: then t and x t. */
 static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
                             size_t i)
 {
@@ -2389,6 +2389,7 @@ static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const 
         for (size_t l = 0; l < NPKSDI_T; l++)
             slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
     }
+    NPKSD_ASSERT(at <= f->features_);
 }
 
 /* s = sum_k B_(cell + k)(x) sum_r theta_kr t_r, t_0 = 1: four splines are not 0. */
@@ -2530,11 +2531,11 @@ static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
 
 /* A pair of rows needs, with the weighted columns S = w sigma s and X = w x / sigma,
        A = S.S',  C = cross + cross' - (S.X' + X.S'),  D = spread + spread' - 2 X.X',
-   which are sum w^2 s_i s_i', sum w^2 d_i (s_i - s_i') and sum w^2 d_i^2, in units in which the base
-   bandwidth is 1, so that no unit of the data makes sums cancel (SCALAR: S and X are single columns,
-   the sums over coordinates). Three products of a matrix with itself give them all: S.S', X.X' and
-   P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal weights only;
-   otherwise the rows serve, times 1/m. */
+   which are sum w^2 s_i s_i', sum w^2 d_i (s_i - s_i') and sum w^2 d_i^2, in units in which the
+   base bandwidth is 1, so that no unit of the data makes sums cancel (SCALAR: S and X are single
+   columns, the sums over coordinates). Three products of a matrix with itself give them all: S.S',
+   X.X' and P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal
+   weights only; otherwise the rows serve, times 1/m. */
 NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
                                      const npksd_real *NPKSDI_RESTRICT x,
                                      const npksd_real *NPKSDI_RESTRICT s)
@@ -2615,8 +2616,8 @@ static void npksdi_grow_scores(const npksdi_model *model, npksd_real *s)
 /* ======== >>tiles: pairs of rows, NPKSDI_G rows against a panel ======== */
 
 /* k at one bandwidth sigma^2 = scale, r = |x - y|^2: Gauss k0 = k1 = k2 = h = exp(-r / 2 sigma^2);
-   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' = 3 q^5.
-   So for both kernels
+   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
+   3 q^5. So for both kernels
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
    A Gaussian kernel is made from the one before it in the list, see npksdi_kernels. */
 typedef struct npksdi_kernel {
@@ -3113,8 +3114,8 @@ static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scrat
    needs NPKSDI_T sines and cosines; those of a sum and a difference are products:
        cos(a +- b) = cos a cos b -+ sin a sin b,   sin(a +- b) = sin a cos b +- cos a sin b.
    The ring is drawn from N(0, 8 I), in units of the bandwidth; a frequency is then from N(0, 16 I),
-   bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over the
-   rows of a panel: shift, band, then cosine and sine of the sum, of the difference, NPKSDI_T lanes. */
+   bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over
+   the rows of a panel: shift, band, cosine and sine of the sum, of the difference; lanes. */
 NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x,
                                   size_t count)
 {
@@ -3238,8 +3239,8 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
-/* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of q^2,
-   and of q^4 - 6 q^2, which is large for heavy tails whatever the spread. */
+/* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of
+   q^2, and of q^4 - 6 q^2, which is large for heavy tails whatever the spread. */
 static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *w, size_t i,
                                npksd_real *moments)
 {
@@ -3460,8 +3461,8 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     return NPKSD_OK;
 }
 
-/* The numbers of the data set in the scratch, and of its columns, into values_; those with scores in
-   units of the bandwidth, so that no unit of the data makes their squares vanish. */
+/* The numbers of the data set in the scratch, and of its columns, into values_; those with scores
+   in units of the bandwidth, so that no unit of the data makes their squares vanish. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
     const npksdi_kernels *kernels = &model->kernels_;
@@ -3962,9 +3963,22 @@ static void npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t count
     }
 }
 
+static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_t m)
+{
+    for (size_t left = count; left > 1; left--) {
+        size_t a = (left - 1) * m, b = npksdi_below(rng, left) * m;
+        for (size_t j = 0; j < m; j++) {
+            npksd_real kept = rows[a + j];
+            rows[a + j] = rows[b + j];
+            rows[b + j] = kept;
+        }
+    }
+}
+
 /* Stage: generator calls whose rows are kept. The first data sets whole; of the last one, rows
-   spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random:
-   the first ones would be the observed ones. */
+   spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random
+   and shuffled: the first ones would be the observed ones, and places matter for centres and
+   pairs. */
 static size_t npksdi_keep_count(const npksd_tester *t) { return t->fit_.keep_sets_; }
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
@@ -3973,6 +3987,7 @@ static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
     if (t->pool_.rows_ > 0) {
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT, 0));
         npksdi_pool_draw(&t->pool_, 1, t->fit_.kept_rows_, &w->rng_, t->fit_.kept_);
+        npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
         return NPKSD_OK;
     }
     npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k));
@@ -4299,6 +4314,8 @@ static void npksdi_add_reference(npksd_tester *t, size_t count)
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     const npksd_real *z = w->z_ + NPKSDI_T;
+    if (t->fit_.counted_)
+        return;
     npksdi_shrink_panel(model, z, w->x_);
     npksdi_plain_panel(model, w, z, w->x_, 0, count);
     for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
@@ -4365,9 +4382,9 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
         fit->used_ = set < fit->fit_sets_
             ? npksdi_min_size(n, N - set * n)
             : npksdi_min_size(n, npksdi_max_size(1, N / 4) - (set - fit->fit_sets_) * n);
-    for (size_t j = 1; j < fit->used_ && fit->used_ < n; j++)
-        NPKSD_MEMCPY(w->rows_ + j * m, w->rows_ + npksdi_spread_row(n, fit->used_, j) * m,
-                     m * sizeof *w->rows_);
+    for (size_t j = 1, from; j < fit->used_ && fit->used_ < n; j++)
+        if ((from = npksdi_spread_row(n, fit->used_, j)) != j)
+            NPKSD_MEMCPY(w->rows_ + j * m, w->rows_ + from * m, m * sizeof *w->rows_);
     fit->used_fit_ = set < fit->fit_sets_ ? fit->used_ : 0;
     return NPKSD_OK;
 }
@@ -4911,6 +4928,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_scratch *w = &t->scratch_;
     size_t count = model->n_ * model->m_;
     t->schedule_.check_total_ = 0;
+    t->wild_done_ = 0;
     if (!npksdi_finite(observed, count))
         return NPKSD_ERROR_NONFINITE;
     if (t->sample_fn_ == NULL && !t->loaded_)
@@ -4931,11 +4949,12 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
     for (; *items > 0 && s->check_k_ < s->check_total_; --*items) {
+        size_t total = s->check_total_;
+        s->check_total_ = 0; /* an error discards the check, and so does an exception */
         npksd_status status = npksdi_check_item(t, s->check_k_++);
-        if (status != NPKSD_OK) {
-            s->check_total_ = 0;
+        if (status != NPKSD_OK)
             return status;
-        }
+        s->check_total_ = total;
     }
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
 }
@@ -4946,8 +4965,7 @@ static void npksdi_report(npksd_tester *t, size_t used, npksd_result *result)
     const npksdi_model *model = &t->model_;
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
-    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic,
-                                            model->options_.stop_after > 0 ? 0 : used);
+    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic, used);
     npksdi_verdict(&t->null_, used, tolerance, 0, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
     result->ksd2 = t->ksd2_;
@@ -5206,7 +5224,8 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
     t->null_.width_ = npksdi_width(&t->model_);
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
-    return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1;
+    npksdi_times(&walk, 2 + options->pilot + t->null_.count_, 4 * npksdi_data_set_items(t));
+    return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1; /* items can be counted, too */
 }
 
 static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
@@ -5544,7 +5563,10 @@ static int npksdi_enough_choices(size_t n, size_t k, npksd_real alpha)
 NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
                                              size_t m)
 {
-    const char *problem = npksd_options_problem(o, n, m);
+    npksd_options fitted = o != NULL ? *o : npksd_default_options();
+    fitted.fit_rows =
+        npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* the pool, whatever it was */
+    const char *problem = npksd_options_problem(o != NULL ? &fitted : NULL, n, m);
     if (problem != NULL)
         return problem;
     if (rows < npksd_samples_minimum(n))
@@ -6101,9 +6123,10 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
 {
     npksdi_walk walk;
     npksd_tester plan, *t = NULL;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator), m = plan.model_.m_;
+    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
     if (needed == 0)
         return NPKSD_ERROR_FORMAT;
+    size_t m = plan.model_.m_;
     npksd_status status = npksdi_tester_settle(&t, &plan, needed, workspace, workspace_bytes);
     if (status != NPKSD_OK)
         return status;
@@ -6219,8 +6242,10 @@ static void npksdi_statistic_panel(const npksdi_model *model, npksdi_scratch *w,
         for (size_t l = 0; l < NPKSDI_T; l++) {
             int there = first + l < model->n_;
             size_t at = (first + l) * m + j;
-            x[j * NPKSDI_T + l] = there ? (rows[at] - model->centre_[j]) / sigma : 0;
-            s[j * NPKSDI_T + l] = there ? scores[at] * sigma : 0;
+            npksd_real y = there ? (rows[at] - model->centre_[j]) / sigma : 0;
+            x[j * NPKSDI_T + l] = npksdi_clamp(y, NPKSDI_UNSCALED_CLAMP);
+            s[j * NPKSDI_T + l] =
+                there ? npksdi_clamp(scores[at] * sigma, NPKSDI_UNSCALED_CLAMP) : 0;
         }
     npksdi_columns_panel(model, w, panel, x, s);
 }

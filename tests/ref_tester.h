@@ -702,6 +702,12 @@ REF_FN int ref_fit_pool(ref_fit *fit, const npksd_real *pool, size_t all, size_t
     if (ref_fit_begin(fit, n, m, options, kept, all))
         return 1;
     ref_pool_draw(&rng, pool, all, m, 1, kept, fit->keep);
+    for (size_t a = kept; a > 1; a--) /* and shuffled: places must not tell who is who */
+        for (size_t i = 0, b = ref_below(&rng, a); i < m; i++) {
+            npksd_real swap = fit->keep[(a - 1) * m + i];
+            fit->keep[(a - 1) * m + i] = fit->keep[b * m + i];
+            fit->keep[b * m + i] = swap;
+        }
     ref_fit_scale(fit);
     ref_kept_noise(fit, NULL);
     for (size_t set = 0; seen < all; set++) {

@@ -748,8 +748,44 @@ TEST very_many_replicates(void)
     PASS();
 }
 
+/* A second check of the wild bootstrap makes other null values: until it is done there are none. */
+TEST wild_null_of_a_half_done_check(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    npksd_real rows[SMALL_N * SMALL_M], out[SMALL_REPLICATES];
+    set_options(&options, "wild score_callback stein");
+    options.score_fn = chain_score;
+    draw_rows(rows, SMALL_N, SMALL_M, test_seed);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, rows));
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* Rows that are far beyond a tiny bandwidth: a number or a status, and no undefined behaviour. */
+TEST statistic_far_beyond_the_bandwidth(void)
+{
+    npksd_real rows[4] = { 0, 1, 2, 3 }, scores[4] = { 1, -1, 1, -1 }, out;
+    npksd_options options = npksd_default_options();
+    options.bandwidth = (npksd_real)(sizeof(npksd_real) == 4 ? 1e-14 : 1e-20);
+    for (size_t k = 0; k < 4; k++)
+        rows[k] *= (npksd_real)(sizeof(npksd_real) == 4 ? 1e14 : 1e139);
+    npksd_status status = npksd_statistic(rows, scores, 4, 1, NULL, &options, &out);
+    ASSERT(status == NPKSD_OK ? finite_bits(&out, 1) : status == NPKSD_ERROR_NUMERIC);
+    PASS();
+}
+
 SUITE(suite_regressions)
 {
+    RUN_TEST(wild_null_of_a_half_done_check);
+    RUN_TEST(statistic_far_beyond_the_bandwidth);
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 9909);
     RUN_TEST(ksd2_of_many_rows);
     RUN_TEST(imq_in_small_units);
