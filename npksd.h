@@ -5224,7 +5224,7 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
     t->null_.width_ = npksdi_width(&t->model_);
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
-    npksdi_times(&walk, 2 + options->pilot + t->null_.count_, 4 * npksdi_data_set_items(t));
+    npksdi_times(&walk, 2 + options->pilot + t->null_.count_, npksdi_data_set_items(t));
     return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1; /* items can be counted, too */
 }
 
