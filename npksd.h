@@ -3389,8 +3389,8 @@ static void npksdi_tame(npksd_real *values, size_t count)
     }
 }
 
-/* Clear what is summed over rows without scores, and over pairs. */
-static void npksdi_clear_row_sums(const npksdi_model *model, npksdi_scratch *w)
+/* Clear what is summed over rows without scores; and what the Stein statistics are made of. */
+static void npksdi_clear_plain_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t pairs = model->pair_columns_ * npksdi_padded(model->pair_columns_);
     if (model->has_margins_)
@@ -3400,7 +3400,7 @@ static void npksdi_clear_row_sums(const npksdi_model *model, npksdi_scratch *w)
     if (model->has_waves_)
         NPKSD_MEMSET(w->wave_sums_, 0, NPKSDI_WAVES * sizeof(npksd_real));
 }
-static void npksdi_clear_pair_sums(const npksdi_model *model, npksdi_scratch *w)
+static void npksdi_clear_stein_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t real = sizeof(npksd_real), padded = model->panels_ * NPKSDI_T, m = model->m_;
     size_t kernels = model->kernels_.count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
@@ -3427,8 +3427,8 @@ static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w
     npksdi_count_columns(model, w);
     w->with_base_ = with_base || model->options_.diagnose;
     w->with_signs_ = 0;
-    npksdi_clear_row_sums(model, w);
-    npksdi_clear_pair_sums(model, w);
+    npksdi_clear_plain_sums(model, w);
+    npksdi_clear_stein_sums(model, w);
 }
 
 /* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the
@@ -3501,14 +3501,14 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
 }
 
-/* KSD^2, the U-statistic at the base bandwidth, and row sums as means, of a data set with base. */
+/* KSD^2, the U-statistic at the base bandwidth, of a data set whose base kernel was summed. */
 static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
 {
     size_t base = model->kernels_.base_;
-    npksd_real ksd2 = model->n_ == 1   ? 0
-        : model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
-                                       : npksdi_pair_estimates(model, w, base).u_;
-    return ksd2;
+    if (model->n_ == 1)
+        return 0;
+    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
+                                        : npksdi_pair_estimates(model, w, base).u_;
 }
 
 /* Items: the panels, the pairs or frequencies, the end. */
@@ -4366,7 +4366,7 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
     npksdi_fit *fit = &t->fit_;
     npksdi_scratch *w = &t->scratch_;
     size_t n = t->model_.n_, m = t->model_.m_, N = t->model_.options_.fit_rows;
-    npksdi_clear_row_sums(&t->model_, w);
+    npksdi_clear_plain_sums(&t->model_, w);
     if (t->pool_.rows_ > 0) {
         npksdi_take_pool(t, set);
         return NPKSD_OK;
@@ -4577,7 +4577,7 @@ static size_t npksdi_choice(const npksd_tester *t, size_t slot)
 }
 
 /* The winner of a coordinate, solved once more on all sums together. */
-static void npksdi_settle(npksd_tester *t, size_t family, size_t slot)
+static void npksdi_solve_slot(npksd_tester *t, size_t family, size_t slot)
 {
     npksdi_model *model = &t->model_;
     const npksdi_family *f = model->family_ + family;
@@ -4641,7 +4641,7 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
         if (select)
             npksdi_judge(t, f, slot, fit->losses_ + slot * NPKSDI_CANDIDATES + candidate);
         else if (npksdi_choice(t, slot) == candidate)
-            npksdi_settle(t, family, slot);
+            npksdi_solve_slot(t, family, slot);
         return NPKSD_OK;
     }
     for (size_t u = 0; u < (f->shared_ ? fit->active_count_ : 1) && !select; u++)
@@ -4766,13 +4766,14 @@ static const npksdi_stage npksdi_stages[] = {
     { npksdi_replicate_count, npksdi_replicate_item },
 };
 enum {
-    NPKSDI_STAGE_FITTED = 10, /* scores are known */
-    NPKSDI_STAGE_REPLICATES = 12,
-    NPKSDI_STAGE_DONE = 13
+    NPKSDI_STAGE_DONE = sizeof npksdi_stages / sizeof npksdi_stages[0],
+    NPKSDI_STAGE_REPLICATES = NPKSDI_STAGE_DONE - 1,
+    NPKSDI_STAGE_PILOT = NPKSDI_STAGE_DONE - 2,
+    NPKSDI_STAGE_FITTED = NPKSDI_STAGE_DONE - 3 /* scores are known */
 };
 
 /* On to the next item that there is; replicates that merge has brought need no work. */
-static void npksdi_settle_cursor(npksd_tester *t)
+static void npksdi_skip_done(npksd_tester *t)
 {
     npksdi_schedule *s = &t->schedule_;
     size_t each = npksdi_data_set_items(t);
@@ -4800,7 +4801,7 @@ static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
         s->k_++;
         s->done_++;
         --*items;
-        npksdi_settle_cursor(t);
+        npksdi_skip_done(t);
     }
     if (s->error_ != NPKSD_OK)
         return s->error_;
@@ -4816,7 +4817,7 @@ static int npksdi_is_done(const npksd_tester *t)
 static int npksdi_is_busy(const npksd_tester *t)
 {
     const npksdi_schedule *s = &t->schedule_;
-    int data_set = s->stage_ == NPKSDI_STAGE_REPLICATES || s->stage_ == NPKSDI_STAGE_REPLICATES - 1;
+    int data_set = s->stage_ == NPKSDI_STAGE_PILOT || s->stage_ == NPKSDI_STAGE_REPLICATES;
     return s->check_total_ > 0 || (data_set && s->k_ % npksdi_data_set_items(t) > 0);
 }
 
@@ -4874,7 +4875,7 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
         k = model->panels_ + (k - model->panels_) % each;
         if (pass > 0 && k == model->panels_) {
             npksdi_draw_signs(model, w, pass - 1);
-            npksdi_clear_pair_sums(model, w);
+            npksdi_clear_stein_sums(model, w);
         }
     }
     npksd_status status = npksdi_evaluation_item(model, w, k);
@@ -5286,12 +5287,12 @@ static void npksdi_tester_begin(npksd_tester *t)
         t->schedule_.stage_ = NPKSDI_STAGE_DONE;
         t->schedule_.done_ = t->schedule_.total_;
     }
-    npksdi_settle_cursor(t);
+    npksdi_skip_done(t);
 }
 
 /* The planned tester in the caller's workspace, or, without one, in one allocation that it owns. */
-static npksd_status npksdi_tester_settle(npksd_tester **tester, npksd_tester *plan, size_t needed,
-                                         void *workspace, size_t bytes)
+static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan, size_t needed,
+                                          void *workspace, size_t bytes)
 {
     if (needed == 0 || (workspace != NULL && bytes < needed))
         return NPKSD_ERROR_MEMORY;
@@ -5320,7 +5321,7 @@ static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t 
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
-    status = npksdi_tester_settle(tester, &plan, needed, workspace, bytes);
+    status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
     if (status == NPKSD_OK)
         npksdi_tester_begin(*tester);
     return status;
@@ -5903,7 +5904,7 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
     NPKSD_MEMCPY(t->null_.values_ + first * width, values, count * width * sizeof *values);
     for (size_t r = first; r < first + count; r++)
         t->null_.filled_[r] = 1;
-    npksdi_settle_cursor(t);
+    npksdi_skip_done(t);
     return NPKSD_OK;
 }
 
@@ -6127,7 +6128,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
     if (needed == 0)
         return NPKSD_ERROR_FORMAT;
     size_t m = plan.model_.m_;
-    npksd_status status = npksdi_tester_settle(&t, &plan, needed, workspace, workspace_bytes);
+    npksd_status status = npksdi_tester_install(&t, &plan, needed, workspace, workspace_bytes);
     if (status != NPKSD_OK)
         return status;
     npksdi_model_begin(&t->model_, &t->scratch_);
@@ -6266,7 +6267,7 @@ static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
         model->centre_[j] += rows[j];
     }
     npksdi_count_columns(model, w);
-    npksdi_clear_pair_sums(model, w);
+    npksdi_clear_stein_sums(model, w);
     for (size_t k = 0; k < model->frequency_panels_; k++)
         npksdi_draw_frequencies(model, w, k);
     for (size_t panel = 0; panel < model->panels_; panel++)
