@@ -693,34 +693,28 @@ void *memset(void *, int, size_t);
 
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
-#define NPKSDI_TINY           FLT_MIN
-#define NPKSDI_LARGEST        FLT_MAX
-#define NPKSDI_EPSILON        FLT_EPSILON
-#define NPKSDI_HUGE           NPKSDI_C(1e37)
-#define NPKSDI_CLAMP          NPKSDI_C(1e4)  /* largest scaled value */
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e15) /* largest coordinate: its square is summed */
-#define NPKSDI_EXP_LOW        NPKSDI_C(-87)
-#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e4)
-#define NPKSDI_TIE            NPKSDI_C(1e-3) /* closer ones are equal, in units of T */
-#define NPKSDI_ROUNDING       NPKSDI_C(1e-3) /* least deviation of a number, relative to its mean */
-#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.05) /* a smaller skewness is none */
+#define NPKSDI_PICK(of_float, of_double) (of_float)
 typedef uint32_t npksdi_bits;
-enum { NPKSDI_MANTISSA = 23, NPKSDI_BIAS = 127, NPKSDI_TURNS = 8192 };
 #else
-#define NPKSDI_TINY           DBL_MIN
-#define NPKSDI_LARGEST        DBL_MAX
-#define NPKSDI_EPSILON        DBL_EPSILON
-#define NPKSDI_HUGE           NPKSDI_C(1e300)
-#define NPKSDI_CLAMP          NPKSDI_C(1e6)
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e140)
-#define NPKSDI_EXP_LOW        NPKSDI_C(-708)
-#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e9)
-#define NPKSDI_TIE            NPKSDI_C(1e-8)
-#define NPKSDI_ROUNDING       NPKSDI_C(1e-6)
-#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.01)
+#define NPKSDI_PICK(of_float, of_double) (of_double)
 typedef uint64_t npksdi_bits;
-enum { NPKSDI_MANTISSA = 52, NPKSDI_BIAS = 1023, NPKSDI_TURNS = 1073741824 };
 #endif
+enum {
+    NPKSDI_MANTISSA = NPKSDI_PICK(23, 52),
+    NPKSDI_BIAS = NPKSDI_PICK(127, 1023),
+    NPKSDI_TURNS = NPKSDI_PICK(8192, 1073741824)
+};
+#define NPKSDI_TINY           NPKSDI_PICK(FLT_MIN, DBL_MIN)
+#define NPKSDI_LARGEST        NPKSDI_PICK(FLT_MAX, DBL_MAX)
+#define NPKSDI_EPSILON        NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON)
+#define NPKSDI_HUGE           NPKSDI_PICK(1e37f, 1e300)
+#define NPKSDI_CLAMP          NPKSDI_PICK(1e4f, 1e6)    /* largest scaled value */
+#define NPKSDI_UNSCALED_CLAMP NPKSDI_PICK(1e15f, 1e140) /* largest coordinate: it is squared */
+#define NPKSDI_EXP_LOW        NPKSDI_PICK(-87.0f, -708.0)
+#define NPKSDI_ANGLE_MAX      NPKSDI_PICK(1e4f, 1e9)
+#define NPKSDI_TIE            NPKSDI_PICK(1e-3f, 1e-8) /* closer ones are equal, in units of T */
+#define NPKSDI_ROUNDING       NPKSDI_PICK(1e-3f, 1e-6) /* least deviation relative to a mean */
+#define NPKSDI_SKEW_LEAST     NPKSDI_PICK(0.05f, 0.01) /* a smaller skewness is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -1307,12 +1301,14 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
    place pointers in a block, write what is saved, or read that back. There is one list for all four
    and for the declarations, so that they cannot disagree: NPKSDI_MODEL_ARRAYS and its kin, whose
-   entries X(type, name, count, each, SAVED or LOCAL) stand for count x each numbers. */
+   entries X(type, name, count, each, saved) stand for count x each things, saved as REALS, as WORDS
+   of 32 bits, or LOCAL: not at all. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
-enum { NPKSDI_LOCAL, NPKSDI_SAVED };
+enum { NPKSDI_LOCAL, NPKSDI_REALS, NPKSDI_WORDS };
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
 #define NPKSDI_VISIT(type, name, count, each, saved)                                               \
-    npksdi_visit_##type(walk, &owner->name, count, each, NPKSDI_##saved);
+    owner->name =                                                                                  \
+        (type *)npksdi_visit(walk, owner->name, count, each, sizeof(type), NPKSDI_##saved);
 
 typedef struct npksdi_walk {
     int mode_, bad_;            /* bad_: more bytes than there can be, or not a blob */
@@ -1390,36 +1386,25 @@ static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
         *value = walk->bad_ ? 0 : pun.value;
 }
 
-/* Are the numbers themselves to be written or read? */
-static int npksdi_transfers(npksdi_walk *walk, size_t count, size_t each, size_t size, int saved)
-{
-    if (!saved)
-        return 0;
-    if (walk->mode_ == NPKSDI_READ || walk->block_ != NULL)
-        return 1;
-    walk->at_ += count * each * size;
-    return 0;
-}
-static void npksdi_visit_npksd_real(npksdi_walk *walk, npksd_real **array, size_t count,
-                                    size_t each, int saved)
+/* One array of the list: placed, or written or read. Returns where it is. */
+static void *npksdi_visit(npksdi_walk *walk, void *array, size_t count, size_t each, size_t size,
+                          int saved)
 {
     if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (npksd_real *)npksdi_room(walk, count, each, sizeof **array);
-    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
-        for (size_t k = 0; k < count * each; k++)
-            npksdi_blob_real(walk, *array + k);
-}
-static void npksdi_visit_uint32_t(npksdi_walk *walk, uint32_t **array, size_t count, size_t each,
-                                  int saved)
-{
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (uint32_t *)npksdi_room(walk, count, each, sizeof **array);
-    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
-        for (size_t k = 0; k < count * each; k++) {
-            uint64_t word = (*array)[k];
-            npksdi_blob_word(walk, &word, 4);
-            (*array)[k] = (uint32_t)word;
-        }
+        return npksdi_room(walk, count, each, size);
+    size_t all = saved ? count * each : 0;
+    if (walk->mode_ == NPKSDI_WRITE && walk->block_ == NULL) {
+        walk->at_ += all * size;
+        all = 0;
+    }
+    for (size_t k = 0; k < all && saved == NPKSDI_REALS; k++)
+        npksdi_blob_real(walk, (npksd_real *)array + k);
+    for (size_t k = 0; k < all && saved == NPKSDI_WORDS; k++) {
+        uint64_t word = ((uint32_t *)array)[k];
+        npksdi_blob_word(walk, &word, 4);
+        ((uint32_t *)array)[k] = (uint32_t)word;
+    }
+    return array;
 }
 
 /* ======== >>options: every range in one place, and the families they describe ======== */
@@ -1718,45 +1703,45 @@ enum {
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
     /* scale: z = (x - centre) / scale, as a ruler; box: range of kept rows, caller's units */     \
-    X(npksd_real, centre_, m, 1, SAVED)                                                            \
-    X(npksd_real, scale_, m, 1, SAVED)                                                             \
+    X(npksd_real, centre_, m, 1, REALS)                                                            \
+    X(npksd_real, scale_, m, 1, REALS)                                                             \
     X(npksd_real, ruler_, m, 3, LOCAL)                                                             \
-    X(npksd_real, box_low_, m, 1, SAVED)                                                           \
-    X(npksd_real, box_high_, m, 1, SAVED)                                                          \
+    X(npksd_real, box_low_, m, 1, REALS)                                                           \
+    X(npksd_real, box_high_, m, 1, REALS)                                                          \
     /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */      \
-    X(uint32_t, family_of_, m, 1, SAVED)                                                           \
-    X(npksd_real, x_low_, m, 1, SAVED)                                                             \
-    X(npksd_real, x_high_, m, 1, SAVED)                                                            \
-    X(npksd_real, knot_low_, m, 1, SAVED)                                                          \
-    X(npksd_real, knot_inverse_, m, 1, SAVED)                                                      \
-    X(npksd_real, summary_centre_, m, d, SAVED)                                                    \
-    X(npksd_real, summary_inverse_, m, d, SAVED)                                                   \
-    X(npksd_real, t_low_, m, d, SAVED)                                                             \
-    X(npksd_real, t_high_, m, d, SAVED)                                                            \
-    X(npksd_real, theta_, m, owner->theta_stride_, SAVED)                                          \
-    X(npksd_real, centres_, centre, owner->centre_count_, SAVED)                                   \
+    X(uint32_t, family_of_, m, 1, WORDS)                                                           \
+    X(npksd_real, x_low_, m, 1, REALS)                                                             \
+    X(npksd_real, x_high_, m, 1, REALS)                                                            \
+    X(npksd_real, knot_low_, m, 1, REALS)                                                          \
+    X(npksd_real, knot_inverse_, m, 1, REALS)                                                      \
+    X(npksd_real, summary_centre_, m, d, REALS)                                                    \
+    X(npksd_real, summary_inverse_, m, d, REALS)                                                   \
+    X(npksd_real, t_low_, m, d, REALS)                                                             \
+    X(npksd_real, t_high_, m, d, REALS)                                                            \
+    X(npksd_real, theta_, m, owner->theta_stride_, REALS)                                          \
+    X(npksd_real, centres_, centre, owner->centre_count_, REALS)                                   \
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
-    X(npksd_real, weights_, m, 1, SAVED)                                                           \
-    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                      \
+    X(npksd_real, weights_, m, 1, REALS)                                                           \
+    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, REALS)                      \
     /* margins: normal score of a code; edges; share of rows up to a code; means; pairs */         \
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
-    X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                            \
-    X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                           \
+    X(npksd_real, edges_, margins, NPKSDI_EDGES, REALS)                                            \
+    X(npksd_real, shares_, margins, NPKSDI_CODES, REALS)                                           \
     X(uint32_t, edge_codes_, margins, NPKSDI_EDGES, LOCAL)                                         \
     X(npksd_real, edge_F_, margins, NPKSDI_EDGES, LOCAL)                                           \
     X(npksd_real, edge_weights_, margins, NPKSDI_EDGES, LOCAL)                                     \
-    X(npksd_real, means_, margins, 1, SAVED)                                                       \
-    X(npksd_real, squares_, margins, 1, SAVED)                                                     \
-    X(npksd_real, tails_, margins, 1, SAVED)                                                       \
-    X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                           \
-    X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                               \
+    X(npksd_real, means_, margins, 1, REALS)                                                       \
+    X(npksd_real, squares_, margins, 1, REALS)                                                     \
+    X(npksd_real, tails_, margins, 1, REALS)                                                       \
+    X(uint32_t, paired_, owner->pair_columns_, 1, WORDS)                                           \
+    X(npksd_real, correlations_, owner->pair_columns_, pairs, REALS)                               \
     /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
-    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, SAVED)                               \
-    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, SAVED)                          \
+    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, REALS)                               \
+    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, REALS)                          \
     /* what makes the numbers comparable, and behind them those of the columns */                  \
-    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, SAVED)                                      \
-    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, SAVED)                                        \
-    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, SAVED)
+    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, REALS)                                      \
+    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, REALS)                                        \
+    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS)
 
 typedef struct npksdi_model {
     npksd_options options_; /* checked; scales are in kernels_ */
@@ -1794,14 +1779,6 @@ typedef struct npksdi_tile {
     npksd_real chain_[NPKSDI_TILE], k0_[NPKSDI_TILE], k1_[NPKSDI_TILE], k2_[NPKSDI_TILE];
     npksd_real u_[NPKSDI_TILE], mask_[NPKSDI_TILE];
 } npksdi_tile;
-
-static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, size_t count,
-                                     size_t each, int saved)
-{
-    (void)saved;
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (npksdi_tile *)npksdi_room(walk, count, each, sizeof **array);
-}
 
 /* T = NPKSDI_T rows of a panel, k columns of the operator, p features. */
 #define NPKSDI_SCRATCH_ARRAYS(X)                                                                   \
@@ -3151,7 +3128,7 @@ NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, 
     }
 }
 
-/* Panel k of the frequencies; behind the last one, the ring. In units of the bandwidth. */
+/* Panel k of the frequencies; behind the last one, the ring of MMD. In units of the bandwidth. */
 static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     int ring = k == model->frequency_panels_;
@@ -3717,7 +3694,7 @@ static size_t npksdi_largest_share(size_t of, npksd_real alpha)
 /* Null values of the replicates, width_ numbers each; a column of them, raised by the tolerance and
    sorted; and which replicates are there. */
 #define NPKSDI_NULL_ARRAYS(X)                                                                      \
-    X(npksd_real, values_, owner->count_, owner->width_, SAVED)                                    \
+    X(npksd_real, values_, owner->count_, owner->width_, REALS)                                    \
     X(npksd_real, sorted_, owner->count_, 1, LOCAL)                                                \
     X(uint32_t, filled_, owner->count_, 1, LOCAL)
 
@@ -3979,7 +3956,6 @@ static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_
    spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random
    and shuffled: the first ones would be the observed ones, and places matter for centres and
    pairs. */
-static size_t npksdi_keep_count(const npksd_tester *t) { return t->fit_.keep_sets_; }
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
     npksdi_scratch *w = &t->scratch_;
@@ -4051,7 +4027,6 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
     }
 }
 
-static size_t npksdi_scale_count(const npksd_tester *t) { return t->model_.m_ + 1; }
 static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
 {
     if (k < t->model_.m_)
@@ -4066,7 +4041,6 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
 /* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
    Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
    (SPLINE's knots), ties, and the edges of its margin. */
-static size_t npksdi_range_count(const npksd_tester *t) { return t->model_.m_; }
 static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
 {
     npksdi_model *model = &t->model_;
@@ -4105,7 +4079,6 @@ static size_t npksdi_summary_panels(const npksd_tester *t)
     int any = model->family_count_ > 0 && model->d_ > 0 && model->summary_ != NPKSD_SUMMARY_ALL;
     return any ? npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T) : 0;
 }
-static size_t npksdi_summary_count(const npksd_tester *t) { return 2 * npksdi_summary_panels(t); }
 static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npksd_real *v,
                                size_t count, size_t k, npksd_real H, int second)
 {
@@ -4150,7 +4123,6 @@ static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
 }
 
 /* Stage: RBF centres, (x, t) of evenly spaced kept rows; for summary ALL the whole scaled row. */
-static size_t npksdi_centre_count(const npksd_tester *t) { return t->model_.centre_count_; }
 static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4199,10 +4171,6 @@ static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
     sigma = sigma > 0 ? sigma : 1; /* no two rows differ */
     model->bandwidth_ = /* within what an option may be, so that 1 / sigma^2 is a number */
         npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
-}
-static size_t npksdi_bandwidth_count(const npksd_tester *t)
-{
-    return t->model_.options_.bandwidth > 0 ? 0 : npksdi_shift_count(t->fit_.kept_rows_) + 1;
 }
 static npksd_status npksdi_bandwidth_item(npksd_tester *t, size_t k)
 {
@@ -4416,11 +4384,6 @@ static size_t npksdi_set_items(const npksd_tester *t)
 {
     return 1 + t->model_.panels_ + (t->pool_.rows_ > 0);
 }
-static size_t npksdi_stream_count(const npksd_tester *t)
-{
-    int idle = t->model_.family_count_ == 0 && t->fit_.counted_;
-    return idle ? 0 : t->fit_.sets_ * npksdi_set_items(t);
-}
 static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 {
     const npksdi_fit *fit = &t->fit_;
@@ -4443,10 +4406,6 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 }
 
 /* Stage: from sums to references, column by column; then correlations and waves. */
-static size_t npksdi_refer_count(const npksd_tester *t)
-{
-    return t->fit_.counted_ ? 0 : (t->model_.has_margins_ ? t->model_.m_ : 0) + 1;
-}
 static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4616,10 +4575,6 @@ static size_t npksdi_solve_count(const npksd_tester *t)
     }
     return items;
 }
-static size_t npksdi_select_count(const npksd_tester *t)
-{
-    return t->fit_.splits_ > 1 ? npksdi_solve_count(t) : 0;
-}
 static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
 {
     const npksdi_fit *fit = &t->fit_;
@@ -4665,17 +4620,6 @@ static npksd_status npksdi_solve_item(npksd_tester *t, size_t k)
 
 /* ======== >>schedule: stages, items, and the order of things ======== */
 
-/* Stage: frequencies, a panel at a time, and the ring of MMD. */
-static size_t npksdi_frequency_count(const npksd_tester *t)
-{
-    return t->model_.frequency_panels_ + (size_t)t->model_.has_waves_;
-}
-static npksd_status npksdi_draw_item(npksd_tester *t, size_t k)
-{
-    npksdi_draw_frequencies(&t->model_, &t->scratch_, k);
-    return NPKSD_OK;
-}
-
 /* A data set of the pilot or the replicates: a generator call, then its evaluation. */
 static size_t npksdi_data_set_items(const npksd_tester *t)
 {
@@ -4694,83 +4638,96 @@ static npksd_status npksdi_data_set_item(const npksd_tester *t, npksdi_scratch *
     return NPKSD_OK;
 }
 
-/* Data set `set` of the pilot is evaluated: its numbers go into the gauges. */
-static void npksdi_pilot_record(npksd_tester *t, size_t set)
-{
-    npksdi_model *model = &t->model_;
-    for (size_t l = 0; l < model->gauge_count_; l++) {
-        npksdi_gauge_add(model, l, t->scratch_.values_[l], set + 1);
-        if (set + 1 == model->options_.pilot)
-            npksdi_gauge_end(model, l, set + 1);
-    }
-}
-
-/* Stage: the pilot. */
+/* Data set `set` has been evaluated: the numbers of the pilot go into the gauges, then come the null
+   values. */
 static size_t npksdi_pilot_sets(const npksdi_model *model)
 {
     return npksdi_needs_pilot(&model->options_, model->n_, model->m_) ? model->options_.pilot : 0;
 }
-static size_t npksdi_pilot_count(const npksd_tester *t)
+static void npksdi_record(npksd_tester *t, size_t set)
 {
-    return npksdi_wild(&t->model_.options_)
-        ? 0
-        : npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
+    npksdi_model *model = &t->model_;
+    size_t pilot = npksdi_pilot_sets(model);
+    for (size_t l = 0; l < model->gauge_count_ && set < pilot; l++) {
+        npksdi_gauge_add(model, l, t->scratch_.values_[l], set + 1);
+        if (set + 1 == pilot)
+            npksdi_gauge_end(model, l, pilot);
+    }
+    if (set >= pilot) {
+        npksdi_null_row(model, &t->scratch_, t->null_.values_ + (set - pilot) * t->null_.width_);
+        t->null_.filled_[set - pilot] = 1;
+    }
 }
 static npksd_status npksdi_pilot_item(npksd_tester *t, size_t k)
 {
-    size_t each = npksdi_data_set_items(t), set = k / each;
-    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_,
-                                               NPKSDI_STREAM(NPKSDI_PILOT, set), k % each);
+    size_t each = npksdi_data_set_items(t), set = k / each, pilot = npksdi_pilot_sets(&t->model_);
+    uint64_t stream = set < pilot ? NPKSDI_STREAM(NPKSDI_PILOT, set)
+                                  : NPKSDI_STREAM(NPKSDI_REPLICATE, set - pilot);
+    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_, stream, k % each);
     if (status == NPKSD_OK && k % each + 1 == each)
-        npksdi_pilot_record(t, set);
+        npksdi_record(t, set);
     return status;
-}
-
-/* Stage: the replicates. */
-static size_t npksdi_replicate_count(const npksd_tester *t)
-{
-    return npksdi_wild(&t->model_.options_) ? 0 : t->null_.count_ * npksdi_data_set_items(t);
 }
 static npksd_status npksdi_replicate_item(npksd_tester *t, size_t k)
 {
-    size_t each = npksdi_data_set_items(t), r = k / each;
-    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_,
-                                               NPKSDI_STREAM(NPKSDI_REPLICATE, r), k % each);
-    if (status == NPKSD_OK && k % each + 1 == each) {
-        npksdi_null_row(&t->model_, &t->scratch_, t->null_.values_ + r * t->null_.width_);
-        t->null_.filled_[r] = 1;
-    }
-    return status;
+    return npksdi_pilot_item(t, npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t) + k);
+}
+static npksd_status npksdi_draw_item(npksd_tester *t, size_t k)
+{
+    npksdi_draw_frequencies(&t->model_, &t->scratch_, k);
+    return NPKSD_OK;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; items without work
-   count. */
-typedef struct npksdi_stage {
-    size_t (*count_fn)(const npksd_tester *t);
-    npksd_status (*item_fn)(npksd_tester *t, size_t k);
-} npksdi_stage;
+/* Every stage has a number of items, known in advance, and does item k; items without work count.
+   With a caller's score and no reference there is no stream of rows; with one family there is
+   nothing to select; the wild bootstrap draws nothing at all. */
+#define NPKSDI_STAGES(X)                                                                           \
+    X(KEEP, fit->keep_sets_, npksdi_keep_item)                                                     \
+    X(SCALE, model->m_ + 1, npksdi_scale_item)                                                     \
+    X(RANGE, model->m_, npksdi_range_item)                                                         \
+    X(SUMMARY, 2 * npksdi_summary_panels(t), npksdi_summary_item)                                  \
+    X(CENTRE, model->centre_count_, npksdi_centre_item)                                            \
+    X(BANDWIDTH, o->bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,                   \
+      npksdi_bandwidth_item)                                                                       \
+    X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_, npksdi_draw_item)         \
+    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0, npksdi_stream_item)         \
+    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, npksdi_select_item)                    \
+    X(SOLVE, npksdi_solve_count(t), npksdi_solve_item)                                             \
+    X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item)            \
+    X(PILOT, wild ? 0 : npksdi_pilot_sets(model) * npksdi_data_set_items(t), npksdi_pilot_item)    \
+    X(REPLICATES, wild ? 0 : t->null_.count_ *npksdi_data_set_items(t), npksdi_replicate_item)
 
-static const npksdi_stage npksdi_stages[] = {
-    { npksdi_keep_count, npksdi_keep_item },
-    { npksdi_scale_count, npksdi_scale_item },
-    { npksdi_range_count, npksdi_range_item },
-    { npksdi_summary_count, npksdi_summary_item },
-    { npksdi_centre_count, npksdi_centre_item },
-    { npksdi_bandwidth_count, npksdi_bandwidth_item },
-    { npksdi_frequency_count, npksdi_draw_item },
-    { npksdi_stream_count, npksdi_stream_item },
-    { npksdi_select_count, npksdi_select_item },
-    { npksdi_solve_count, npksdi_solve_item },
-    { npksdi_refer_count, npksdi_refer_item },
-    { npksdi_pilot_count, npksdi_pilot_item },
-    { npksdi_replicate_count, npksdi_replicate_item },
-};
 enum {
-    NPKSDI_STAGE_DONE = sizeof npksdi_stages / sizeof npksdi_stages[0],
-    NPKSDI_STAGE_REPLICATES = NPKSDI_STAGE_DONE - 1,
-    NPKSDI_STAGE_PILOT = NPKSDI_STAGE_DONE - 2,
-    NPKSDI_STAGE_FITTED = NPKSDI_STAGE_DONE - 3 /* scores are known */
+#define NPKSDI_ENUM(name, count, item_fn) NPKSDI_STAGE_##name,
+    NPKSDI_STAGES(NPKSDI_ENUM) NPKSDI_STAGE_DONE
+#undef NPKSDI_ENUM
 };
+
+static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
+{
+    const npksdi_model *model = &t->model_;
+    const npksdi_fit *fit = &t->fit_;
+    const npksd_options *o = &model->options_;
+    int scored = model->family_count_ > 0, refers = !fit->counted_, wild = npksdi_wild(o);
+    switch (stage) {
+#define NPKSDI_CASE(name, count, item_fn)                                                          \
+    case NPKSDI_STAGE_##name: return count;
+        NPKSDI_STAGES(NPKSDI_CASE)
+#undef NPKSDI_CASE
+    default: return 0;
+    }
+}
+
+static npksd_status npksdi_stage_item(npksd_tester *t, size_t stage, size_t k)
+{
+    switch (stage) {
+#define NPKSDI_CASE(name, count, item_fn)                                                          \
+    case NPKSDI_STAGE_##name: return item_fn(t, k);
+        NPKSDI_STAGES(NPKSDI_CASE)
+#undef NPKSDI_CASE
+    default: return NPKSD_OK;
+    }
+}
 
 /* On to the next item that there is; replicates that merge has brought need no work. */
 static void npksdi_skip_done(npksd_tester *t)
@@ -4778,7 +4735,7 @@ static void npksdi_skip_done(npksd_tester *t)
     npksdi_schedule *s = &t->schedule_;
     size_t each = npksdi_data_set_items(t);
     while (s->stage_ < NPKSDI_STAGE_DONE) {
-        size_t count = npksdi_stages[s->stage_].count_fn(t);
+        size_t count = npksdi_stage_count(t, s->stage_);
         if (s->stage_ == NPKSDI_STAGE_REPLICATES)
             while (s->k_ < count && t->null_.filled_[s->k_ / each]) {
                 size_t next = (s->k_ / each + 1) * each;
@@ -4797,7 +4754,7 @@ static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
     while (*items > 0 && s->error_ == NPKSD_OK && s->stage_ < stage) {
-        s->error_ = npksdi_stages[s->stage_].item_fn(t, s->k_);
+        s->error_ = npksdi_stage_item(t, s->stage_, s->k_);
         s->k_++;
         s->done_++;
         --*items;
@@ -4847,10 +4804,8 @@ static void npksdi_wild_record(npksd_tester *t, size_t pass)
         NPKSD_MEMSET(model->gauge_mean_, 0, all);
         NPKSD_MEMSET(model->gauge_sd_, 0, all);
         NPKSD_MEMSET(model->gauge_skew_, 0, all);
-    } else if (pass <= pilot) {
-        npksdi_pilot_record(t, pass - 1);
     } else {
-        npksdi_null_row(model, w, t->null_.values_ + (pass - 1 - pilot) * t->null_.width_);
+        npksdi_record(t, pass - 1);
     }
     if (pass == pilot + t->null_.count_) {
         NPKSD_MEMCPY(w->values_, w->observed_values_, all);
@@ -5282,7 +5237,7 @@ static void npksdi_tester_begin(npksd_tester *t)
         if (t->model_.weights_[i] > 0)
             t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
     for (size_t stage = 0; stage < NPKSDI_STAGE_DONE; stage++)
-        t->schedule_.total_ += npksdi_stages[stage].count_fn(t);
+        t->schedule_.total_ += npksdi_stage_count(t, stage);
     if (t->sample_fn_ == NULL) { /* wild bootstrap: nothing to draw */
         t->schedule_.stage_ = NPKSDI_STAGE_DONE;
         t->schedule_.done_ = t->schedule_.total_;
@@ -5428,7 +5383,7 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     if (t == NULL || (count > 0 && (rows == NULL || scores == NULL))
         || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_)
         return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_FITTED
+    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
         || npksdi_is_busy(t))
         return NPKSD_ERROR_STATE;
     const npksd_options *o = &t->model_.options_;
@@ -6146,7 +6101,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
             npksdi_set_edges(&t->model_, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
-    t->schedule_.done_ = t->schedule_.total_ = npksdi_replicate_count(t);
+    t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
     *tester = t;
     return NPKSD_OK;
 }
@@ -6337,6 +6292,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #endif
 
 #undef NPKSDI_C
+#undef NPKSDI_PICK
 #undef NPKSDI_C4
 #undef NPKSDI_TINY
 #undef NPKSDI_LARGEST
@@ -6360,6 +6316,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_SCRATCH_ARRAYS
 #undef NPKSDI_NULL_ARRAYS
 #undef NPKSDI_FIT_ARRAYS
+#undef NPKSDI_STAGES
 #undef NPKSDI_CONSTANT
 #undef NPKSDI_KNOTS_LEAST
 #undef NPKSDI_ALIGNMENT
