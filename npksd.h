@@ -1723,13 +1723,11 @@ enum {
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
     X(npksd_real, weights_, m, 1, REALS)                                                           \
     X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, REALS)                      \
-    /* margins: normal score of a code; edges; share of rows up to a code; means; pairs */         \
+    /* margins: normal score of a code; edges, their codes; rows below a code; means; pairs */     \
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
     X(npksd_real, edges_, margins, NPKSDI_EDGES, REALS)                                            \
-    X(npksd_real, shares_, margins, NPKSDI_CODES, REALS)                                           \
     X(uint32_t, edge_codes_, margins, NPKSDI_EDGES, LOCAL)                                         \
-    X(npksd_real, edge_F_, margins, NPKSDI_EDGES, LOCAL)                                           \
-    X(npksd_real, edge_weights_, margins, NPKSDI_EDGES, LOCAL)                                     \
+    X(uint32_t, counts_, margins, NPKSDI_CODES + 1, WORDS)                                         \
     X(npksd_real, means_, margins, 1, REALS)                                                       \
     X(npksd_real, squares_, margins, 1, REALS)                                                     \
     X(npksd_real, tails_, margins, 1, REALS)                                                       \
@@ -1814,9 +1812,9 @@ typedef struct npksdi_tile {
     X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                     \
     X(npksd_real, coordinate_, o->diagnose ? m : 0, T, LOCAL)                                      \
     X(npksd_real, row_sums_, padded, 1, LOCAL)                                                     \
-    /* sums over rows: codes, rows up to a code; z; normal scores: mean, 1/deviation, products */  \
+    /* sums over rows: codes, rows below a code; z; normal scores: mean, 1/deviation, products */  \
     X(uint32_t, codes_, margins, padded, LOCAL)                                                    \
-    X(uint32_t, upto_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                               \
+    X(uint32_t, below_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                              \
     X(npksd_real, z_sums_, margins, T, LOCAL)                                                      \
     X(npksd_real, score_mean_, margins, 1, LOCAL)                                                  \
     X(npksd_real, score_inverse_, margins, 1, LOCAL)                                               \
@@ -3195,6 +3193,13 @@ NPKSDI_INLINE size_t npksdi_code(const npksd_real *edges, npksd_real z)
     return below + upto + (size_t)(edges[upto] <= z);
 }
 
+static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
+{
+    const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
+    for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k++)
+        model->edge_codes_[i * NPKSDI_EDGES + k] = (uint32_t)npksdi_code(edges, edges[k]);
+}
+
 /* The codes of a panel, its sums of z, and the products of normal scores. */
 static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
                                 size_t panel, size_t count)
@@ -3216,92 +3221,77 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
-/* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of
-   q^2, and of q^4 - 6 q^2, which is large for heavy tails whatever the spread. */
+/* From how many of a column's rows have code c, in counts[c + 1], to how many have a smaller one, in
+   counts[c]. moments: means of the normal scores q, of q^2, and of q^4 - 6 q^2, which is large for
+   heavy tails whatever the spread; and 1/deviation of q, 0 where it does not vary. */
+NPKSDI_HOT void npksdi_settle_counts(const npksdi_model *model, uint32_t *counts, npksd_real rows,
+                                     npksd_real *moments)
+{
+    npksd_real lanes[3 * NPKSDI_T] = { 0 }, more[NPKSDI_T], both[NPKSDI_T];
+    for (size_t first = 0; first < NPKSDI_EDGES; first += NPKSDI_T) { /* codes c and 256 - c */
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            int low = (int)counts[first + l + 1], high = (int)counts[NPKSDI_CODES - first - l];
+            more[l] = (npksd_real)(low - high);
+            both[l] = (npksd_real)(low + high);
+        }
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real q = model->normal_scores_[first + l], q2 = q * q;
+            lanes[l] += more[l] * q;
+            lanes[NPKSDI_T + l] += both[l] * q2;
+            lanes[2 * NPKSDI_T + l] += both[l] * (q2 * (q2 - 6));
+        }
+    }
+    for (size_t k = 0; k < 3; k++)
+        moments[k] = npksdi_lane_sum(lanes + k * NPKSDI_T) / rows;
+    npksd_real variance = moments[1] - moments[0] * moments[0];
+    moments[3] = variance > 16 * NPKSDI_EPSILON * moments[1] ? 1 / NPKSD_SQRT(variance) : 0;
+    for (size_t c = 1; c <= NPKSDI_CODES; c++)
+        counts[c] += counts[c - 1];
+}
 static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *w, size_t i,
                                npksd_real *moments)
 {
-    npksd_real n = (npksd_real)model->n_;
-    NPKSD_MEMSET(w->upto_, 0, (NPKSDI_CODES + 1) * sizeof *w->upto_);
-    moments[0] = moments[1] = moments[2] = 0;
-    for (size_t p = 0; p < model->panels_; p++) {
-        const uint32_t *codes = w->codes_ + (p * model->m_ + i) * NPKSDI_T;
-        npksd_real sum = 0, squares = 0, tails = 0; /* of a panel, for float */
-        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++) {
-            npksd_real q = model->normal_scores_[codes[l]], q2 = q * q;
-            w->upto_[codes[l] + 1]++;
-            sum += q;
-            squares += q2;
-            tails += q2 * (q2 - 6);
-        }
-        moments[0] += sum / n;
-        moments[1] += squares / n;
-        moments[2] += tails / n;
-    }
-    for (size_t c = 1; c <= NPKSDI_CODES; c++)
-        w->upto_[c] += w->upto_[c - 1];
-}
-
-/* 1/deviation of normal scores, 0 where they do not vary. */
-static npksd_real npksdi_score_inverse(npksd_real mean, npksd_real square)
-{
-    npksd_real variance = square - mean * mean;
-    return variance > 16 * NPKSDI_EPSILON * square ? 1 / NPKSD_SQRT(variance) : 0;
+    NPKSD_MEMSET(w->below_, 0, (NPKSDI_CODES + 1) * sizeof *w->below_);
+    for (size_t p = 0; p < model->panels_; p++)
+        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++)
+            w->below_[w->codes_[(p * model->m_ + i) * NPKSDI_T + l] + 1]++;
+    npksdi_settle_counts(model, w->below_, (npksd_real)model->n_, moments);
 }
 
 /* At the edges e of a column, with F_n(e) = (below + equal/2) / n of a data set and F(e) =
    (below + equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
-       (n/128) sum_k (F_n - F)^2 / (F (1 - F)).
-   Equal edges stand together: a run from k to before end has the code k + end. For each edge its
-   code, F and 1/(F (1 - F)) are worked out once. */
-static void npksdi_set_edges(npksdi_model *model, size_t i)
-{
-    const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
-    const npksd_real *shares = model->shares_ + i * NPKSDI_CODES;
-    npksd_real R = model->reference_rows_;
-    for (size_t k = 0, end; k < NPKSDI_EDGES; k = end) {
-        for (end = k + 1; end < NPKSDI_EDGES && !(edges[end] > edges[k]);)
-            end++;
-        npksd_real F = (R * (shares[k + end - 1] + shares[k + end]) + 1) / (2 * (R + 1));
-        for (size_t at = i * NPKSDI_EDGES + k; at < i * NPKSDI_EDGES + end; at++) {
-            model->edge_codes_[at] = (uint32_t)(k + end);
-            model->edge_F_[at] = F;
-            model->edge_weights_[at] = 1 / npksdi_max(F * (1 - F), NPKSDI_EPSILON);
-        }
-    }
-}
+       (n/128) sum_k (F_n - F)^2 / (F (1 - F)),
+   and, for people, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
 NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
                                              size_t i)
 {
-    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES;
-    const npksd_real *F = model->edge_F_ + i * NPKSDI_EDGES;
-    const npksd_real *weights = model->edge_weights_ + i * NPKSDI_EDGES;
-    npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, twice[NPKSDI_T],
-               lanes[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        lanes[l] = 0;
+    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
+    const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
+    npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, lanes[NPKSDI_T] = { 0 };
+    npksd_real share = NPKSDI_C(0.5) / (model->reference_rows_ + 1), ours[NPKSDI_T], F[NPKSDI_T];
     for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T) {
-        for (size_t l = 0; l < NPKSDI_T; l++) /* rows below the edge, and up to it */
-            twice[l] = (npksd_real)(int)(w->upto_[codes[k + l]] + w->upto_[codes[k + l] + 1]);
+        for (size_t l = 0; l < NPKSDI_T; l++) { /* gather first: the arithmetic is vector code */
+            size_t c = codes[k + l];
+            ours[l] = (npksd_real)(int)(here[c] + here[c + 1]);
+            F[l] = (npksd_real)(int)(there[c] + there[c + 1] + 1);
+        }
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real apart = twice[l] * part - F[k + l];
-            lanes[l] += apart * apart * weights[k + l];
+            npksd_real at = F[l] * share, apart = ours[l] * part - at;
+            lanes[l] += apart * apart / npksdi_max(at * (1 - at), NPKSDI_EPSILON);
         }
     }
     return n / (npksd_real)NPKSDI_EDGES * npksdi_lane_sum(lanes);
 }
-
-/* The largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| over the edges. */
 static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksdi_scratch *w,
                                           size_t i)
 {
-    npksd_real n = (npksd_real)model->n_, largest = 0;
-    for (size_t k = 0; k < NPKSDI_EDGES; k++) {
-        size_t code = model->edge_codes_[i * NPKSDI_EDGES + k];
-        const npksd_real *here = model->shares_ + i * NPKSDI_CODES + code;
-        npksd_real under = (npksd_real)w->upto_[code] / n - here[-1];
-        npksd_real upto = (npksd_real)w->upto_[code + 1] / n - here[0];
-        largest = npksdi_max(largest, npksdi_max(npksdi_abs(under), npksdi_abs(upto)));
+    const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
+    npksd_real largest = 0;
+    for (size_t k = 0; k < 2 * NPKSDI_EDGES; k++) {
+        size_t c = model->edge_codes_[i * NPKSDI_EDGES + k / 2] + k % 2;
+        npksd_real apart = (npksd_real)w->below_[c] / (npksd_real)model->n_
+            - (npksd_real)there[c] / model->reference_rows_;
+        largest = npksdi_max(largest, npksdi_abs(apart));
     }
     return largest;
 }
@@ -3312,14 +3302,14 @@ static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksd
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *margin, npksd_real *spread)
 {
-    npksd_real n = (npksd_real)model->n_, moments[3];
+    npksd_real n = (npksd_real)model->n_, moments[4];
     for (size_t k = 0; k < NPKSDI_MARGINS; k++)
         numbers[k] = 0;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
         npksdi_count_codes(model, w, i, moments);
         w->score_mean_[i] = moments[0];
-        w->score_inverse_[i] = npksdi_score_inverse(moments[0], moments[1]);
+        w->score_inverse_[i] = moments[3];
         margin[i] = npksdi_margin_distance(model, w, i);
         spread[i] = npksdi_abs(moments[1] - model->squares_[i]);
         numbers[0] = npksdi_max(numbers[0], margin[i]);
@@ -3331,16 +3321,20 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
     }
 }
 
-/* Correlation of the normal scores of paired columns a > b. */
-static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scratch *w, size_t a,
-                                     size_t b)
+/* Correlation of the normal scores of paired columns a > b, from the sums of their products over so
+   many rows. */
+static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scratch *w,
+                                     const npksd_real *sums, npksd_real rows, size_t a, size_t b)
 {
     size_t i = model->paired_[a], j = model->paired_[b];
-    npksd_real mean =
-        npksdi_moment(w->pair_sums_, model->pair_columns_, a, b) / (npksd_real)model->n_;
-    npksd_real r = (mean - w->score_mean_[i] * w->score_mean_[j]) * w->score_inverse_[i]
-        * w->score_inverse_[j];
-    return npksdi_clamp(r, 1);
+    npksd_real mean = npksdi_moment(sums, model->pair_columns_, a, b) / rows;
+    mean -= w->score_mean_[i] * w->score_mean_[j];
+    return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
+}
+static npksd_real npksdi_observed_pair(const npksdi_model *model, const npksdi_scratch *w, size_t a,
+                                       size_t b)
+{
+    return npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
 }
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
@@ -3348,7 +3342,7 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_real here = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_correlation(model, w, a, b) - here;
+            npksd_real apart = npksdi_observed_pair(model, w, a, b) - here;
             largest = npksdi_max(largest, npksdi_abs(apart));
         }
     return largest;
@@ -4067,6 +4061,7 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     }
     for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k++)
         model->edges_[j * NPKSDI_EDGES + k] = sorted[(2 * k + 1) * count / (2 * NPKSDI_EDGES)];
+    npksdi_set_edge_codes(model, j);
     return NPKSD_OK;
 }
 
@@ -4288,7 +4283,7 @@ static void npksdi_add_reference(npksd_tester *t, size_t count)
     npksdi_plain_panel(model, w, z, w->x_, 0, count);
     for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
         for (size_t l = 0; l < count; l++)
-            model->shares_[i * NPKSDI_CODES + w->codes_[i * NPKSDI_T + l]] += 1;
+            model->counts_[i * (NPKSDI_CODES + 1) + w->codes_[i * NPKSDI_T + l] + 1]++;
 }
 static void npksdi_flush_reference(npksd_tester *t)
 {
@@ -4410,33 +4405,21 @@ static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), total = 0;
+    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), moments[4];
     model->reference_rows_ = R;
     if (model->has_margins_ && k < model->m_) {
-        npksd_real *shares = model->shares_ + k * NPKSDI_CODES, mean = 0, square = 0, tail = 0;
-        for (size_t c = 0; c < NPKSDI_CODES; c++) {
-            npksd_real part = shares[c] / R, q = model->normal_scores_[c];
-            mean += part * q;
-            square += part * q * q;
-            tail += part * q * q * (q * q - 6);
-            total += shares[c];
-            shares[c] = total / R;
-        }
+        npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
         model->means_[k] /= R;
-        model->squares_[k] = square;
-        model->tails_[k] = tail;
-        w->score_mean_[k] = mean;
-        w->score_inverse_[k] = npksdi_score_inverse(mean, square);
-        npksdi_set_edges(model, k);
+        model->squares_[k] = moments[1];
+        model->tails_[k] = moments[2];
+        w->score_mean_[k] = moments[0];
+        w->score_inverse_[k] = moments[3];
         return NPKSD_OK;
     }
     for (size_t a = 1; a < model->pair_columns_; a++)
-        for (size_t b = 0; b < a; b++) {
-            size_t i = model->paired_[a], j = model->paired_[b];
-            npksd_real *r = model->correlations_ + a * npksdi_padded(model->pair_columns_) + b;
-            npksd_real product = *r / R - w->score_mean_[i] * w->score_mean_[j];
-            *r = npksdi_clamp(product * w->score_inverse_[i] * w->score_inverse_[j], 1);
-        }
+        for (size_t b = 0; b < a; b++)
+            model->correlations_[a * npksdi_padded(model->pair_columns_) + b] =
+                npksdi_correlation(model, w, model->correlations_, R, a, b);
     for (size_t l = 0; l < NPKSDI_WAVES && model->has_waves_; l++)
         model->waves_[l] /= R;
     return NPKSD_OK;
@@ -4973,7 +4956,7 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[3];
+    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[4];
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = 0;
         for (size_t a = 0; a < model->n_; a++) {
@@ -5005,7 +4988,7 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
             size_t place = d->pair_count;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
-            pair.observed = npksdi_correlation(model, &t->scratch_, a, b);
+            pair.observed = npksdi_observed_pair(model, &t->scratch_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
             npksd_real apart = npksdi_abs(pair.observed - pair.expected);
             pair.p_adjusted = apart;
@@ -6015,7 +5998,6 @@ static int npksdi_blob_sane(const npksd_tester *t)
         && npksdi_within(model->ring_, model->has_waves_ ? m * NPKSDI_T : 0, -100, 100)
         && npksdi_within(model->waves_, model->has_waves_ ? NPKSDI_WAVES : 0, -2, 2)
         && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
-        && npksdi_within(model->shares_, margins * NPKSDI_CODES, 0, 2)
         && npksdi_within(model->means_, margins, -most, most)
         && npksdi_within(model->squares_, margins, 0, 10)
         && npksdi_within(model->tails_, margins, -10, 10);
@@ -6097,8 +6079,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
     }
     for (size_t j = 0; j < m; j++) {
         npksdi_set_ruler(&t->model_, j);
-        if (t->model_.has_margins_)
-            npksdi_set_edges(&t->model_, j);
+        npksdi_set_edge_codes(&t->model_, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
     t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
