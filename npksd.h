@@ -1422,7 +1422,6 @@ typedef struct npksdi_family {
 enum {
     NPKSDI_FAMILIES_MAX = 3,
     NPKSDI_RIDGES_MAX = 3,
-    NPKSDI_CANDIDATES = NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX,
     NPKSDI_KEPT_MAX = 1000,
     NPKSDI_MARGINS = 6 /* numbers of MARGIN */
 };
@@ -3127,7 +3126,7 @@ NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, 
 }
 
 /* Panel k of the frequencies; behind the last one, the ring of MMD. In units of the bandwidth. */
-static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
+static npksd_status npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     int ring = k == model->frequency_panels_;
     npksd_real *out = ring ? model->ring_ : model->frequencies_ + k * NPKSDI_T * model->m_;
@@ -3135,6 +3134,7 @@ static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size
     npksdi_seek(w, ring ? NPKSDI_STREAM(NPKSDI_RING, 0) : NPKSDI_STREAM(NPKSDI_FREQUENCIES, k));
     for (size_t i = 0; i < NPKSDI_T * model->m_; i++)
         out[i] = factor * npksd_normal(&w->rng_);
+    return NPKSD_OK;
 }
 
 /* The mean over the frequencies of a band of d^2, d = |mean e^(i omega.z) - the reference's|^2. */
@@ -3753,7 +3753,8 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 /* Memory and counters of the fit alone: coordinates that are fitted, and whether over 5 % of their
    values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room
    for pair distances); least, largest, mean and mean square of each t; a factor and what is solved
-   with it; a column; J on held-out rows for coordinate x family x ridge. */
+   with it; a column; for each coordinate the best J on held-out rows and which candidate (family x
+   ridge) has it. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
@@ -3764,7 +3765,8 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
     X(npksd_real, solution_, p, 1, LOCAL)                                                          \
     X(npksd_real, gradient_, p, 1, LOCAL)                                                          \
     X(npksd_real, column_, npksdi_max_size(m, owner->kept_rows_), 1, LOCAL)                        \
-    X(npksd_real, losses_, owner->splits_ > 1 ? m : 0, NPKSDI_CANDIDATES, LOCAL)
+    X(npksd_real, best_, m, 1, LOCAL)                                                              \
+    X(uint32_t, choice_, m, 1, LOCAL)
 
 typedef struct npksdi_fit {
     size_t kept_rows_, keep_sets_; /* H, and the generator calls that these rows come from */
@@ -3837,10 +3839,6 @@ static void npksdi_tester_arrays(npksd_tester *t, npksdi_walk *walk)
 }
 
 /* The rest of the plan: how many data sets the fit draws, ridges, sizes of its sums. */
-static size_t npksdi_sums_size(const npksdi_family *f)
-{
-    return npksdi_padded(f->features_) * f->features_ + f->features_;
-}
 static void npksdi_plan_fit(npksd_tester *t)
 {
     npksdi_model *model = &t->model_;
@@ -3852,7 +3850,8 @@ static void npksdi_plan_fit(npksd_tester *t)
         npksdi_family *f = model->family_ + k;
         size_t *sums = f->shared_ ? &fit->shared_sums_ : &fit->coordinate_sums_;
         f->sums_at_ = *sums;
-        *sums += f->features_ < 65536 ? npksdi_sums_size(f) : SIZE_MAX / 16;
+        *sums +=
+            f->features_ < 65536 ? (npksdi_padded(f->features_) + 1) * f->features_ : SIZE_MAX / 16;
     }
     fit->splits_ = automatic ? 2 : 1;
     fit->ridge_count_ = automatic && !(o->ridge > 0) ? 3 : 1;
@@ -4298,13 +4297,6 @@ static void npksdi_flush_reference(npksd_tester *t)
         model->waves_[k] += w->wave_sums_[k];
 }
 
-/* The data set in work: where its rows are, how many are used, and which of them are held out. */
-static npksd_real *npksdi_set_rows(const npksd_tester *t, size_t set)
-{
-    int kept = t->pool_.rows_ == 0 && set + 1 < t->fit_.keep_sets_;
-    return kept ? t->fit_.kept_ + set * t->model_.n_ * t->model_.m_ : t->scratch_.rows_;
-}
-
 /* A piece of the pool; held-out rows go to the end. */
 static void npksdi_take_pool(npksd_tester *t, size_t set)
 {
@@ -4391,10 +4383,12 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
     size_t fit_panels = npksdi_ceil_div(fit->used_fit_, NPKSDI_T), split = panel > fit_panels;
     size_t first =
         split ? fit->used_fit_ + (panel - 1 - fit_panels) * NPKSDI_T : (panel - 1) * NPKSDI_T;
-    size_t end = split ? fit->used_ : fit->used_fit_;
+    size_t end = split ? fit->used_ : fit->used_fit_, n = t->model_.n_, m = t->model_.m_;
+    int kept = t->pool_.rows_ == 0 && set + 1 < fit->keep_sets_; /* the last is in the scratch */
+    const npksd_real *rows = kept ? fit->kept_ + set * n * m : t->scratch_.rows_;
     if (first < end)
-        status = npksdi_stream_panel(t, npksdi_set_rows(t, set) + first * t->model_.m_,
-                                     npksdi_min_size(NPKSDI_T, end - first), split);
+        status =
+            npksdi_stream_panel(t, rows + first * m, npksdi_min_size(NPKSDI_T, end - first), split);
     if (panel + 1 == each)
         npksdi_flush_reference(t);
     return status;
@@ -4465,15 +4459,22 @@ static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_
             * (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i)) / rows;
 }
 
-/* One candidate (family, ridge) for one coordinate, solved on the fit sums, judged on the held-out
-   ones: J = theta' A theta / 2 + c' theta. */
-static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, npksd_real *loss)
+/* One candidate (family, ridge) for one coordinate, solved on the fit sums and judged on the
+   held-out ones: J = theta' A theta / 2 + c' theta. A costlier family must lower J by 2 % of |J|.
+   Where values repeat, flexible families would chase the atoms: GAUSS alone, unless noise has been
+   added. None good enough: NPKSDI_CONSTANT. */
+static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, size_t candidate)
 {
-    size_t p = f->features_;
-    npksd_real *theta = t->fit_.solution_, *c = t->fit_.gradient_, quadratic = 0, linear = 0;
+    npksdi_fit *fit = &t->fit_;
+    size_t p = f->features_, same = fit->choice_[slot] / NPKSDI_RIDGES_MAX;
+    npksd_real *theta = fit->solution_, *c = fit->gradient_, quadratic = 0, linear = 0;
     const npksd_real *A = npksdi_sums(t, f, slot, 1);
+    if (candidate == 0) {
+        fit->choice_[slot] = NPKSDI_CONSTANT;
+        fit->best_[slot] = NPKSDI_HUGE;
+    }
     npksdi_gradient(t, f, slot, 0, c);
-    npksdi_cholesky_solve(t->fit_.factor_, p, c, theta);
+    npksdi_cholesky_solve(fit->factor_, p, c, theta);
     npksdi_gradient(t, f, slot, 1, c);
     for (size_t a = 0; a < p; a++) {
         npksd_real sum = NPKSDI_C(0.5) * npksdi_moment(A, p, a, a) * theta[a];
@@ -4482,40 +4483,22 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, n
         quadratic += theta[a] * sum;
         linear += theta[a] * c[a];
     }
-    *loss = quadratic / (npksd_real)t->fit_.rows_[1] + linear;
-    npksdi_tame(loss, 1);
+    npksd_real loss = quadratic / (npksd_real)fit->rows_[1] + linear, best = fit->best_[slot];
+    npksd_real margin =
+        best < NPKSDI_HUGE && same != candidate / NPKSDI_RIDGES_MAX ? NPKSDI_C(0.02) : 0;
+    int atoms = fit->tied_[fit->active_[slot]] && !(t->model_.options_.smooth > 0);
+    npksdi_tame(&loss, 1);
+    if (loss < best - margin * npksdi_abs(best) && (f->kind_ == NPKSD_ESTIMATOR_GAUSS || !atoms)) {
+        fit->best_[slot] = loss;
+        fit->choice_[slot] = (uint32_t)candidate;
+    }
 }
 
-/* Which candidate (family x ridge) a coordinate takes: the best ridge of each family; and a
-   costlier family must lower J by 2 % of |J|. Where values repeat, flexible families would chase
-   the atoms: GAUSS alone, unless noise has been added. No candidate: NPKSDI_CONSTANT. */
-static size_t npksdi_choice(const npksd_tester *t, size_t slot)
+/* Has a coordinate chosen this candidate? One that never changes has no choice. */
+static int npksdi_chose(const npksd_tester *t, size_t slot, size_t candidate)
 {
-    const npksdi_fit *fit = &t->fit_;
-    size_t choice = NPKSDI_CONSTANT, i = fit->active_[slot];
-    npksd_real best = NPKSDI_HUGE;
-    if (npksdi_is_constant(&t->model_, i))
-        return NPKSDI_CONSTANT;
-    for (size_t family = 0; family < t->model_.family_count_; family++) {
-        npksd_real least = NPKSDI_HUGE, margin = best < NPKSDI_HUGE ? NPKSDI_C(0.02) : 0;
-        size_t candidate = family * NPKSDI_RIDGES_MAX;
-        int atoms = fit->tied_[i] && !(t->model_.options_.smooth > 0);
-        if (fit->splits_ == 1)
-            return 0;
-        if (atoms && t->model_.family_[family].kind_ != NPKSD_ESTIMATOR_GAUSS)
-            continue;
-        for (size_t r = 0; r < fit->ridge_count_; r++) {
-            size_t at = family * NPKSDI_RIDGES_MAX + r;
-            npksd_real loss = fit->losses_[slot * NPKSDI_CANDIDATES + at];
-            candidate = loss < least ? at : candidate;
-            least = npksdi_min(least, loss);
-        }
-        if (least < best - margin * npksdi_abs(best)) {
-            best = least;
-            choice = candidate;
-        }
-    }
-    return choice;
+    return t->fit_.choice_[slot] == candidate
+        && !npksdi_is_constant(&t->model_, t->fit_.active_[slot]);
 }
 
 /* The winner of a coordinate, solved once more on all sums together. */
@@ -4577,13 +4560,13 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
     if (step >= factors) { /* a coordinate that uses the matrix */
         slot += step - factors;
         if (select)
-            npksdi_judge(t, f, slot, fit->losses_ + slot * NPKSDI_CANDIDATES + candidate);
-        else if (npksdi_choice(t, slot) == candidate)
+            npksdi_judge(t, f, slot, candidate);
+        else if (npksdi_chose(t, slot, candidate))
             npksdi_solve_slot(t, family, slot);
         return NPKSD_OK;
     }
     for (size_t u = 0; u < (f->shared_ ? fit->active_count_ : 1) && !select; u++)
-        wanted += npksdi_choice(t, slot + u) == candidate;
+        wanted += (size_t)npksdi_chose(t, slot + u, candidate);
     if (!select && wanted == 0)
         return NPKSD_OK;
     size_t end = npksdi_min_size((step + 1) * NPKSDI_FACTOR_ROWS, p);
@@ -4592,15 +4575,6 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
             return NPKSD_ERROR_NUMERIC;
     return NPKSD_OK;
 }
-static npksd_status npksdi_select_item(npksd_tester *t, size_t k)
-{
-    return npksdi_matrix_item(t, k, 1);
-}
-static npksd_status npksdi_solve_item(npksd_tester *t, size_t k)
-{
-    return npksdi_matrix_item(t, k, 0);
-}
-
 /* ======== >>schedule: stages, items, and the order of things ======== */
 
 /* A data set of the pilot or the replicates: a generator call, then its evaluation. */
@@ -4641,7 +4615,7 @@ static void npksdi_record(npksd_tester *t, size_t set)
         t->null_.filled_[set - pilot] = 1;
     }
 }
-static npksd_status npksdi_pilot_item(npksd_tester *t, size_t k)
+static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
 {
     size_t each = npksdi_data_set_items(t), set = k / each, pilot = npksdi_pilot_sets(&t->model_);
     uint64_t stream = set < pilot ? NPKSDI_STREAM(NPKSDI_PILOT, set)
@@ -4651,37 +4625,29 @@ static npksd_status npksdi_pilot_item(npksd_tester *t, size_t k)
         npksdi_record(t, set);
     return status;
 }
-static npksd_status npksdi_replicate_item(npksd_tester *t, size_t k)
-{
-    return npksdi_pilot_item(t, npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t) + k);
-}
-static npksd_status npksdi_draw_item(npksd_tester *t, size_t k)
-{
-    npksdi_draw_frequencies(&t->model_, &t->scratch_, k);
-    return NPKSD_OK;
-}
 
 /* Every stage has a number of items, known in advance, and does item k; items without work count.
    With a caller's score and no reference there is no stream of rows; with one family there is
    nothing to select; the wild bootstrap draws nothing at all. */
 #define NPKSDI_STAGES(X)                                                                           \
-    X(KEEP, fit->keep_sets_, npksdi_keep_item)                                                     \
-    X(SCALE, model->m_ + 1, npksdi_scale_item)                                                     \
-    X(RANGE, model->m_, npksdi_range_item)                                                         \
-    X(SUMMARY, 2 * npksdi_summary_panels(t), npksdi_summary_item)                                  \
-    X(CENTRE, model->centre_count_, npksdi_centre_item)                                            \
+    X(KEEP, fit->keep_sets_, npksdi_keep_item(t, k))                                               \
+    X(SCALE, model->m_ + 1, npksdi_scale_item(t, k))                                               \
+    X(RANGE, model->m_, npksdi_range_item(t, k))                                                   \
+    X(SUMMARY, 2 * npksdi_summary_panels(t), npksdi_summary_item(t, k))                            \
+    X(CENTRE, model->centre_count_, npksdi_centre_item(t, k))                                      \
     X(BANDWIDTH, o->bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,                   \
-      npksdi_bandwidth_item)                                                                       \
-    X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_, npksdi_draw_item)         \
-    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0, npksdi_stream_item)         \
-    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, npksdi_select_item)                    \
-    X(SOLVE, npksdi_solve_count(t), npksdi_solve_item)                                             \
-    X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item)            \
-    X(PILOT, wild ? 0 : npksdi_pilot_sets(model) * npksdi_data_set_items(t), npksdi_pilot_item)    \
-    X(REPLICATES, wild ? 0 : t->null_.count_ *npksdi_data_set_items(t), npksdi_replicate_item)
+      npksdi_bandwidth_item(t, k))                                                                 \
+    X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_,                           \
+      npksdi_draw_frequencies(&t->model_, &t->scratch_, k))                                        \
+    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0, npksdi_stream_item(t, k))   \
+    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, npksdi_matrix_item(t, k, 1))           \
+    X(SOLVE, npksdi_solve_count(t), npksdi_matrix_item(t, k, 0))                                   \
+    X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item(t, k))      \
+    X(PILOT, wild ? 0 : pilot, npksdi_sample_item(t, k))                                           \
+    X(REPLICATES, wild ? 0 : each * t->null_.count_, npksdi_sample_item(t, pilot + k))
 
 enum {
-#define NPKSDI_ENUM(name, count, item_fn) NPKSDI_STAGE_##name,
+#define NPKSDI_ENUM(name, count, item) NPKSDI_STAGE_##name,
     NPKSDI_STAGES(NPKSDI_ENUM) NPKSDI_STAGE_DONE
 #undef NPKSDI_ENUM
 };
@@ -4691,9 +4657,10 @@ static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
     const npksdi_model *model = &t->model_;
     const npksdi_fit *fit = &t->fit_;
     const npksd_options *o = &model->options_;
+    size_t each = npksdi_data_set_items(t), pilot = npksdi_pilot_sets(model) * each;
     int scored = model->family_count_ > 0, refers = !fit->counted_, wild = npksdi_wild(o);
     switch (stage) {
-#define NPKSDI_CASE(name, count, item_fn)                                                          \
+#define NPKSDI_CASE(name, count, item)                                                             \
     case NPKSDI_STAGE_##name: return count;
         NPKSDI_STAGES(NPKSDI_CASE)
 #undef NPKSDI_CASE
@@ -4703,9 +4670,10 @@ static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
 
 static npksd_status npksdi_stage_item(npksd_tester *t, size_t stage, size_t k)
 {
+    size_t pilot = npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
     switch (stage) {
-#define NPKSDI_CASE(name, count, item_fn)                                                          \
-    case NPKSDI_STAGE_##name: return item_fn(t, k);
+#define NPKSDI_CASE(name, count, item)                                                             \
+    case NPKSDI_STAGE_##name: return item;
         NPKSDI_STAGES(NPKSDI_CASE)
 #undef NPKSDI_CASE
     default: return NPKSD_OK;
