@@ -3178,26 +3178,26 @@ static void npksdi_set_normal_scores(npksd_real *scores)
     }
 }
 
-/* How many edges are below z, plus how many are not above it: 0 to 256. Arithmetic, not branches:
-   half of them would be guessed wrong. */
-NPKSDI_INLINE size_t npksdi_code(const npksd_real *edges, npksd_real z)
+/* The code of a value: how many edges are below it, plus how many are not above it, 0 to 256. A
+   panel of values at a time, and arithmetic instead of branches: no search waits for another, and
+   half of the branches would be guessed wrong. */
+NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint32_t *codes)
 {
-    size_t below = 0, upto = 0;
+    size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
     for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
-        below += step * (size_t)(edges[below + step - 1] < z);
-    below += (size_t)(edges[below] < z);
-    if (below == NPKSDI_EDGES || edges[below] > z) /* on no edge */
-        return 2 * below;
-    for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
-        upto += step * (size_t)(edges[upto + step - 1] <= z);
-    return below + upto + (size_t)(edges[upto] <= z);
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            below[l] += step * (size_t)(edges[below[l] + step - 1] < z[l]);
+            upto[l] += step * (size_t)(edges[upto[l] + step - 1] <= z[l]);
+        }
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        codes[l] = (uint32_t)(below[l] + (size_t)(edges[below[l]] < z[l]) + upto[l]
+                              + (size_t)(edges[upto[l]] <= z[l]));
 }
-
 static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
 {
     const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
-    for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k++)
-        model->edge_codes_[i * NPKSDI_EDGES + k] = (uint32_t)npksdi_code(edges, edges[k]);
+    for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k += NPKSDI_T)
+        npksdi_codes(edges, edges + k, model->edge_codes_ + i * NPKSDI_EDGES + k);
 }
 
 /* The codes of a panel, its sums of z, and the products of normal scores. */
@@ -3208,9 +3208,7 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     uint32_t *codes = w->codes_ + panel * m * NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
         npksd_real *NPKSDI_RESTRICT sum = w->z_sums_ + i * NPKSDI_T;
-        for (size_t l = 0; l < count; l++)
-            codes[i * NPKSDI_T + l] =
-                (uint32_t)npksdi_code(model->edges_ + i * NPKSDI_EDGES, z[i * NPKSDI_T + l]);
+        npksdi_codes(model->edges_ + i * NPKSDI_EDGES, z + i * NPKSDI_T, codes + i * NPKSDI_T);
         for (size_t l = 0; l < NPKSDI_T; l++) /* rows that are not there are 0 */
             sum[l] += z[i * NPKSDI_T + l];
     }
