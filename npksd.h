@@ -1830,6 +1830,7 @@ typedef struct npksdi_tile {
 typedef struct npksdi_scratch {
     npksd_rng rng_;
     npksd_rng_state rng_state_;
+    uint64_t streams_; /* 0; a trial with the caller's rng: what makes its streams others */
     void *user_data_;
     int bad_summary_;       /* summary_fn wrote NaN or infinity */
     int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
@@ -2013,7 +2014,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
 static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
 {
     if (w->rng_.seek_fn != NULL)
-        w->rng_.seek_fn(stream, w->rng_.user_data);
+        w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
 }
 
 /* smooth > 0: add N(0, smooth^2) in scaled units to a column, or to all of them; to fit rows,
@@ -4792,49 +4793,42 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
         w->signs_[a] = (word >> (a % 64)) & 1 ? NPKSDI_C(1) : NPKSDI_C(-1);
     }
     w->with_signs_ = 1;
+    npksdi_clear_stein_sums(model, w);
 }
 
 static void npksdi_wild_record(npksd_tester *t, size_t pass)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t pilot = npksdi_pilot_sets(model), all = model->gauge_count_ * sizeof(npksd_real);
-    if (pass == 0) {
-        NPKSD_MEMCPY(w->observed_values_, w->values_, all);
-        NPKSD_MEMSET(model->gauge_mean_, 0, all);
-        NPKSD_MEMSET(model->gauge_sd_, 0, all);
-        NPKSD_MEMSET(model->gauge_skew_, 0, all);
-    } else {
+    for (size_t l = 0; l < model->gauge_count_ && pass == 0; l++) {
+        w->observed_values_[l] = w->values_[l];
+        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
+    }
+    if (pass > 0)
         npksdi_record(t, pass - 1);
-    }
-    if (pass == pilot + t->null_.count_) {
-        NPKSD_MEMCPY(w->values_, w->observed_values_, all);
-        t->wild_done_ = 1;
-    }
+    t->wild_done_ = pass == npksdi_pilot_sets(model) + t->null_.count_;
+    if (t->wild_done_)
+        NPKSD_MEMCPY(w->values_, w->observed_values_, model->gauge_count_ * sizeof *w->values_);
 }
 
 static size_t npksdi_check_items(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
-    size_t passes = 1 + npksdi_pilot_sets(model) + t->null_.count_;
-    return npksdi_wild(&model->options_) ? model->panels_ + passes * (npksdi_sum_items(model) + 1)
-                                         : npksdi_evaluation_items(model);
+    int wild = npksdi_wild(&model->options_);
+    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
+    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
 }
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t each = npksdi_sum_items(model) + 1, pass = 0;
-    if (npksdi_wild(&model->options_) && k >= model->panels_) {
-        pass = (k - model->panels_) / each;
-        k = model->panels_ + (k - model->panels_) % each;
-        if (pass > 0 && k == model->panels_) {
-            npksdi_draw_signs(model, w, pass - 1);
-            npksdi_clear_stein_sums(model, w);
-        }
-    }
+    size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
+    size_t pass = k < panels ? 0 : (k - panels) / each;
+    k -= pass * each;
+    if (pass > 0 && k == panels)
+        npksdi_draw_signs(model, w, pass - 1);
     npksd_status status = npksdi_evaluation_item(model, w, k);
-    if (k + 1 < model->panels_ + each)
+    if (k + 1 < panels + each)
         return status;
     if (pass == 0)
         t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
@@ -4847,13 +4841,13 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
    brought to a size that the arithmetic likes, and the operator undoes the latter. */
 static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
 {
+    const npksd_real n = (npksd_real)model->n_, half = NPKSDI_C(0.5);
     for (size_t j = 0; j < model->m_; j++) {
         npksd_real mean = 0, most = 0;
         for (size_t a = 0; a < model->n_; a++)
-            mean += rows[a * model->m_ + j] / (npksd_real)model->n_;
+            mean += rows[a * model->m_ + j] / n;
         for (size_t a = 0; a < model->n_; a++)
-            most = npksdi_max(
-                most, npksdi_abs(rows[a * model->m_ + j] * NPKSDI_C(0.5) - mean * NPKSDI_C(0.5)));
+            most = npksdi_max(most, npksdi_abs(rows[a * model->m_ + j] * half - mean * half));
         model->centre_[j] = mean;
         model->scale_[j] = most < NPKSDI_TINY ? 1 : npksdi_min(most, NPKSDI_HUGE);
         model->box_low_[j] = -NPKSDI_LARGEST;
@@ -4862,18 +4856,17 @@ static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
     }
 }
 
-/* Share of rows with a number outside the box low .. high. */
-static npksd_real npksdi_outside(const npksd_real *rows, size_t count, size_t m,
-                                 const npksd_real *low, const npksd_real *high)
+/* Share of rows with a number outside the box of the model. */
+static npksd_real npksdi_outside(const npksdi_model *model, const npksd_real *rows)
 {
-    size_t outside = 0;
-    for (size_t a = 0; a < count; a++) {
+    size_t m = model->m_, outside = 0;
+    for (size_t a = 0; a < model->n_; a++, rows += m) {
         int out = 0;
         for (size_t j = 0; j < m; j++)
-            out |= rows[a * m + j] < low[j] || rows[a * m + j] > high[j];
+            out |= rows[j] < model->box_low_[j] || rows[j] > model->box_high_[j];
         outside += (size_t)out;
     }
-    return npksdi_share(outside, count);
+    return npksdi_share(outside, model->n_);
 }
 
 /* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation.
@@ -4889,8 +4882,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
         return NPKSD_ERROR_NONFINITE;
     if (t->sample_fn_ == NULL && !t->loaded_)
         npksdi_scale_observed(model, observed);
-    t->out_of_range_ =
-        npksdi_outside(observed, model->n_, model->m_, model->box_low_, model->box_high_);
+    t->out_of_range_ = npksdi_outside(model, observed);
     if (observed != w->rows_)
         NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
@@ -4915,14 +4907,12 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
 }
 
-/* The verdict on the evaluated rows, from the first `used` replicates. */
-static void npksdi_report(npksd_tester *t, size_t used, npksd_result *result)
+/* What the result says of the evaluated rows, but for the verdict. */
+static void npksdi_describe(const npksd_tester *t, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
-    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic, used);
-    npksdi_verdict(&t->null_, used, tolerance, 0, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
     result->ksd2 = t->ksd2_;
     result->out_of_range = t->out_of_range_;
@@ -4945,12 +4935,11 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
     const npksdi_model *model = &t->model_;
     const npksdi_null *null = &t->null_;
     size_t b = null->count_, m = model->m_;
-    npksd_real *most = null->sorted_;
     for (size_t r = 0; r < b; r++) {
         const npksd_real *row = null->values_ + r * null->width_ + 1;
-        most[r] = row[0];
+        null->sorted_[r] = row[0];
         for (size_t i = 1; i < m; i++)
-            most[r] = npksdi_max(most[r], row[i]);
+            null->sorted_[r] = npksdi_max(null->sorted_[r], row[i]);
     }
     for (size_t i = 0; i < m; i++) {
         npksd_real value = npksdi_column_value(model, &t->scratch_, i);
@@ -4958,7 +4947,7 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
         size_t reached = 0, adjusted = 0;
         for (size_t r = 0; r < b; r++) {
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
-            adjusted += most[r] + tolerance >= value;
+            adjusted += null->sorted_[r] + tolerance >= value;
         }
         npksd_real v = t->scratch_.values_[model->number_count_ + i];
         npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
@@ -4967,8 +4956,7 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
     }
 }
 
-/* For people: means apart, in deviations, of unclamped values; distance of distribution
-   functions. */
+/* For people: means apart, in deviations, of unclamped values; distance of distributions. */
 static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
@@ -4983,12 +4971,10 @@ static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
                 z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
             shift += npksdi_clamp(z, NPKSDI_HUGE) / n;
         }
-        if (npksdi_is_constant(model, i))
-            shift = shift > 0 ? most : shift < 0 ? -most : 0;
-        else
-            shift -= model->means_[i];
+        npksd_real sign = shift > 0 ? most : shift < 0 ? -most : 0;
         npksdi_count_codes(model, w, i, moments);
-        npksdi_put(d->coordinate_shift, i, shift);
+        npksdi_put(d->coordinate_shift, i,
+                   npksdi_is_constant(model, i) ? sign : shift - model->means_[i]);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
     }
 }
@@ -5002,14 +4988,13 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
-            size_t place = d->pair_count;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
             pair.observed = npksdi_correlation(model, &t->scratch_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_abs(pair.observed - pair.expected);
-            pair.p_adjusted = apart;
-            for (; place > 0 && d->pairs[place - 1].p_adjusted < apart; place--)
+            pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
+            size_t place = d->pair_count;
+            for (; place > 0 && d->pairs[place - 1].p_adjusted < pair.p_adjusted; place--)
                 if (place < d->pair_capacity)
                     d->pairs[place] = d->pairs[place - 1];
             if (place < d->pair_capacity) {
@@ -5033,41 +5018,22 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
     int linear = model->options_.features > 0;
     if (linear)
         npksdi_frequency_row_sums(model, w);
-    for (size_t a = 0; a < model->n_; a++) {
-        npksd_real own = linear ? 0 : w->own_[a] + w->weight_sum_;
-        out[a] = (w->row_sums_[a] + own) / (n * sigma2);
-    }
+    for (size_t a = 0; a < model->n_; a++)
+        out[a] = (w->row_sums_[a] + (linear ? 0 : w->own_[a] + w->weight_sum_)) / (n * sigma2);
     npksdi_tame(out, model->n_);
 }
 
-/* What a diagnosis asks for: numbers of the columns, margins for people, pairs. */
-enum { NPKSDI_ASK_COLUMNS = 1, NPKSDI_ASK_MARGINS = 2, NPKSDI_ASK_PAIRS = 4 };
-static int npksdi_asked(const npksd_diagnosis *d)
+/* Is there room for the answer, and was prepared what the diagnosis asks for? */
+static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
+                             const npksd_diagnosis *d)
 {
+    if (t == NULL || result == NULL || d == NULL)
+        return t != NULL && result != NULL;
     int columns = d->coordinate_statistic || d->coordinate_p || d->coordinate_p_adjusted;
-    int margins = d->coordinate_shift || d->coordinate_distance;
     int pairs = d->pairs != NULL && d->pair_capacity > 0;
-    return (columns ? NPKSDI_ASK_COLUMNS : 0) | (margins ? NPKSDI_ASK_MARGINS : 0)
-        | (pairs ? NPKSDI_ASK_PAIRS : 0);
-}
-static int npksdi_can_diagnose(const npksd_tester *t, const npksd_diagnosis *d)
-{
-    int asked = d != NULL ? npksdi_asked(d) : 0;
-    return (asked == 0 || t->model_.options_.diagnose)
-        && (asked <= NPKSDI_ASK_COLUMNS || t->model_.has_margins_);
-}
-
-static void npksdi_report_diagnosis(npksd_tester *t, npksd_diagnosis *d)
-{
-    int asked = npksdi_asked(d);
-    if (asked & NPKSDI_ASK_COLUMNS)
-        npksdi_report_columns(t, d);
-    if (asked & NPKSDI_ASK_MARGINS)
-        npksdi_report_margins(t, d);
-    if (asked & NPKSDI_ASK_PAIRS)
-        npksdi_report_pairs(t, d);
-    if (d->row_influence != NULL)
-        npksdi_report_rows(t, d->row_influence);
+    int margins = pairs || d->coordinate_shift || d->coordinate_distance;
+    return (t->model_.options_.diagnose || !(columns || margins))
+        && (t->model_.has_margins_ || !margins);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_real *observed)
@@ -5080,13 +5046,22 @@ NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_re
 NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *result,
                                                npksd_diagnosis *diagnosis)
 {
-    if (t == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
+    if (!npksdi_can_report(t, result, diagnosis))
         return NPKSD_ERROR_ARGUMENT;
     if (t->schedule_.check_total_ == 0 || t->schedule_.check_k_ < t->schedule_.check_total_)
         return NPKSD_ERROR_STATE;
-    npksdi_report(t, t->null_.count_, result);
-    if (diagnosis != NULL)
-        npksdi_report_diagnosis(t, diagnosis);
+    const npksdi_null *null = &t->null_;
+    npksdi_describe(t, result);
+    npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
+    npksdi_verdict(null, null->count_, tolerance, 0, t->model_.options_.alpha, result);
+    if (diagnosis != NULL && t->model_.options_.diagnose)
+        npksdi_report_columns(t, diagnosis);
+    if (diagnosis != NULL && t->model_.has_margins_)
+        npksdi_report_margins(t, diagnosis);
+    if (diagnosis != NULL && diagnosis->pairs != NULL)
+        npksdi_report_pairs(t, diagnosis);
+    if (diagnosis != NULL && diagnosis->row_influence != NULL)
+        npksdi_report_rows(t, diagnosis->row_influence);
     t->schedule_.check_total_ = 0;
     return NPKSD_OK;
 }
@@ -5095,7 +5070,7 @@ NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *ob
                                            npksd_result *result, npksd_diagnosis *diagnosis)
 {
     size_t items = SIZE_MAX;
-    if (t == NULL || observed == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
+    if (!npksdi_can_report(t, result, diagnosis))
         return NPKSD_ERROR_ARGUMENT;
     npksd_status status = npksd_tester_check_begin(t, observed);
     if (status == NPKSD_OK)
@@ -5118,15 +5093,11 @@ NPKSDI_DEF const char *npksd_status_string(npksd_status status)
 
 NPKSDI_DEF const char *npksd_component_string(unsigned component)
 {
-    switch (component) {
-    case NPKSD_COMPONENT_STEIN: return "STEIN";
-    case NPKSD_COMPONENT_MIRROR: return "MIRROR";
-    case NPKSD_COMPONENT_MOMENT: return "MOMENT";
-    case NPKSD_COMPONENT_MMD: return "MMD";
-    case NPKSD_COMPONENT_MARGIN: return "MARGIN";
-    case NPKSD_COMPONENT_PAIR: return "PAIR";
-    default: return "unknown component";
-    }
+    static const char *const names[] = { "STEIN", "MIRROR", "MOMENT", "MMD", "MARGIN", "PAIR" };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (component == 1u << k)
+            return names[k];
+    return "unknown component";
 }
 
 NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
@@ -5151,17 +5122,14 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do
-   without. */
-static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
-                                 int has_generator, npksd_options *out)
+/* Options given or default: are they valid, and is there a generator, which only the wild bootstrap
+   can do without? */
+static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
+                        npksd_options *out)
 {
     *out = options != NULL ? *options : npksd_default_options();
-    if (npksd_options_problem(out, n, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!has_generator && (!npksdi_wild(out) || out->standardize || !(out->bandwidth > 0)))
-        return NPKSD_ERROR_ARGUMENT;
-    return NPKSD_OK;
+    return npksd_options_problem(out, n, m) == NULL
+        && (has_generator || (npksdi_wild(out) && !out->standardize && out->bandwidth > 0));
 }
 
 /* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
@@ -5192,50 +5160,40 @@ static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
         w->rng_ = npksd_rng_seeded(&w->rng_state_, t->model_.options_.seed, 0);
 }
 
-/* The planned tester moves into memory that is large enough; its arrays are zero. */
-static npksd_tester *npksdi_tester_place(const npksd_tester *plan, void *memory)
+/* Is there one index set for all data sets? If not, or until it is drawn, weights are equal. */
+static int npksdi_has_index_set(const npksdi_model *model)
 {
-    npksd_tester *t = (npksd_tester *)npksdi_aligned(memory);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
-    *t = *plan;
-    npksdi_room(&walk, 1, 1, sizeof *t);
-    size_t head = walk.at_;
-    npksdi_tester_arrays(t, &walk);
-    NPKSD_MEMSET((unsigned char *)t + head, 0, walk.at_ - head);
-    npksdi_scratch_begin(t, &t->scratch_);
-    if (t->pool_.rows_ > 0)
-        t->user_data_ = t->scratch_.user_data_ = &t->pool_;
-    return t;
+    return model->options_.resample > 0 && !model->options_.resample_redraw;
+}
+static void npksdi_equal_weights(npksdi_model *model)
+{
+    for (size_t i = 0; i < model->m_; i++)
+        model->weights_[i] = 1 / (npksd_real)model->m_;
 }
 
-/* What is known before the first item: index set, columns of the pairs, a given bandwidth. */
-static void npksdi_model_begin(npksdi_model *model, npksdi_scratch *w)
+/* What is known before the first item: index set, columns of the pairs, a given bandwidth, and how
+   many items there are. */
+static void npksdi_tester_begin(npksd_tester *t)
 {
-    size_t m = model->m_;
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
+    size_t m = model->m_, pairs = model->pair_columns_, k = 0;
+    npksdi_equal_weights(model);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
-    if (model->options_.resample > 0 && !model->options_.resample_redraw)
+    if (npksdi_has_index_set(model))
         npksdi_draw_weights(model, w, model->weights_);
-    else
-        for (size_t i = 0; i < m; i++)
-            model->weights_[i] = 1 / (npksd_real)m;
-    for (size_t i = 0; i < m; i++)
-        model->family_of_[i] = NPKSDI_CONSTANT;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
-    for (size_t i = 0, k = 0; k < model->pair_columns_; i++) /* as many of m, in their order */
-        if (m == model->pair_columns_ || npksdi_below(&w->rng_, m - i) < model->pair_columns_ - k)
-            model->paired_[k++] = (uint32_t)i;
+    for (size_t i = 0; i < m; i++) {
+        model->family_of_[i] = NPKSDI_CONSTANT;
+        if (model->weights_[i] > 0)
+            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
+        if (k < pairs && (m == pairs || npksdi_below(&w->rng_, m - i) < pairs - k))
+            model->paired_[k++] = (uint32_t)i; /* as many of m, in their order */
+    }
     if (model->has_margins_)
         npksdi_set_normal_scores(model->normal_scores_);
     if (model->options_.bandwidth > 0)
         npksdi_set_bandwidth(model, model->options_.bandwidth);
-}
-
-static void npksdi_tester_begin(npksd_tester *t)
-{
-    npksdi_model_begin(&t->model_, &t->scratch_);
-    for (size_t i = 0; i < t->model_.m_; i++)
-        if (t->model_.weights_[i] > 0)
-            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
     for (size_t stage = 0; stage < NPKSDI_STAGE_DONE; stage++)
         t->schedule_.total_ += npksdi_stage_count(t, stage);
     if (t->sample_fn_ == NULL) { /* wild bootstrap: nothing to draw */
@@ -5245,7 +5203,8 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_skip_done(t);
 }
 
-/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns. */
+/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns.
+   Its arrays are zero. */
 static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan, size_t needed,
                                           void *workspace, size_t bytes)
 {
@@ -5257,29 +5216,42 @@ static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *p
     }
     if (workspace == NULL)
         return NPKSD_ERROR_MEMORY;
-    *tester = npksdi_tester_place(plan, workspace);
+    npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
+    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
+    NPKSD_MEMSET(workspace, 0, needed);
+    *t = *plan;
+    npksdi_room(&walk, 1, 1, sizeof *t);
+    npksdi_tester_arrays(t, &walk);
+    if (t->pool_.rows_ > 0)
+        t->user_data_ = &t->pool_;
+    npksdi_scratch_begin(t, &t->scratch_);
     return NPKSD_OK;
 }
 static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t m,
                                         npksd_sample_fn sample_fn, void *user_data,
                                         const npksd_options *options, const npksdi_pool *pool,
-                                        void *workspace, size_t bytes)
+                                        uint64_t streams, void *workspace, size_t bytes)
 {
     npksd_options checked;
     npksd_tester plan;
-    if (tester == NULL)
+    if (!npksdi_admit(n, m, options, sample_fn != NULL, &checked))
         return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status != NPKSD_OK)
-        return status;
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
-    status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
+    plan.scratch_.streams_ = streams;
+    npksd_status status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
     if (status == NPKSD_OK)
         npksdi_tester_begin(*tester);
     return status;
+}
+
+/* A tester that is not built is NULL. Is there no place for it, or nothing to build it from? */
+static int npksdi_missing(npksd_tester **tester, const void *needed)
+{
+    if (tester != NULL)
+        *tester = NULL;
+    return tester == NULL || needed == NULL;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
@@ -5287,7 +5259,7 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
 {
     npksd_options checked;
     npksd_tester plan;
-    if (bytes == NULL || npksdi_admit(n, m, options, 1, &checked) != NPKSD_OK)
+    if (bytes == NULL || !npksdi_admit(n, m, options, 1, &checked))
         return NPKSD_ERROR_ARGUMENT;
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
     if (needed == 0)
@@ -5301,18 +5273,19 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
                                           const npksd_options *options, void *workspace,
                                           size_t bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (workspace == NULL)
+    if (npksdi_missing(tester, workspace))
         return NPKSD_ERROR_ARGUMENT;
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, workspace, bytes);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, workspace,
+                               bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, NULL, 0);
+    if (npksdi_missing(tester, tester))
+        return NPKSD_ERROR_ARGUMENT;
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, NULL, 0);
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -5387,22 +5360,20 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
         || npksdi_is_busy(t))
         return NPKSD_ERROR_STATE;
     const npksd_options *o = &t->model_.options_;
-    npksdi_scratch *w = &t->scratch_;
     size_t m = t->model_.m_;
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
     int room = count <= t->model_.n_; /* to keep an answer until it is whole */
-    npksd_real *out = room ? w->rows_ : scores;
+    npksd_real *out = room ? t->scratch_.rows_ : scores;
     npksd_status status = NPKSD_OK;
-    if (o->estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        if (o->score_fn(rows, count, m, out, o->score_user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-        status = npksdi_finite(out, count * m) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
-    } else {
+    if (o->estimator != NPKSD_ESTIMATOR_CALLBACK)
         for (size_t a = 0; a < count && status == NPKSD_OK; a += NPKSDI_T)
-            status = npksdi_scores_out(&t->model_, w, rows + a * m,
+            status = npksdi_scores_out(&t->model_, &t->scratch_, rows + a * m,
                                        npksdi_min_size(NPKSDI_T, count - a), out + a * m);
-    }
+    else if (count > 0 && o->score_fn(rows, count, m, out, o->score_user_data) != 0)
+        status = NPKSD_ERROR_GENERATOR;
+    else if (!npksdi_finite(out, count * m)) /* its own words, unchanged */
+        status = NPKSD_ERROR_NONFINITE;
     if (status == NPKSD_OK && room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
     return status;
@@ -5415,8 +5386,6 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
                                         npksd_result *result)
 {
     size_t items = SIZE_MAX, reached = 0, used = 0, h = t->model_.options_.stop_after;
-    size_t each = npksdi_data_set_items(t);
-    unsigned leading;
     npksd_status status = npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items);
     if (status == NPKSD_OK)
         status = npksdi_observe(t, observed);
@@ -5424,45 +5393,58 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
         status = npksdi_advance_check(t, &items);
     if (status != NPKSD_OK)
         return status;
-    npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
-    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, tau, 0);
-    npksdi_report(t, 1, result); /* all but p and threshold, before it is overwritten */
+    npksdi_describe(t, result); /* before the replicates need the scratch */
     t->schedule_.check_total_ = 0;
+    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, result->statistic, 0);
     for (; used < t->null_.count_ && reached < h; used++) {
-        items = each;
+        items = npksdi_data_set_items(t);
         status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-        if (status != NPKSD_OK && status != NPKSD_MORE)
+        if (status < NPKSD_OK)
             return status;
         volatile npksd_real raised = t->null_.values_[used * t->null_.width_] + tolerance;
-        reached += raised >= tau;
+        reached += raised >= result->statistic;
     }
     npksdi_verdict(&t->null_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
     result->flags |= reached >= h ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u;
     return NPKSD_OK;
 }
 
+/* Fixed samples: share of observed rows outside the box of the synthetic ones. */
+static npksd_real npksdi_pool_outside(npksd_tester *t)
+{
+    npksd_real *low = t->model_.box_low_, *high = t->model_.box_high_;
+    const npksd_real *row = t->pool_.synthetic_;
+    for (size_t a = 0; a < t->pool_.rows_; a++, row += t->pool_.m_)
+        for (size_t j = 0; j < t->pool_.m_; j++) {
+            low[j] = a > 0 ? npksdi_min(low[j], row[j]) : row[j];
+            high[j] = a > 0 ? npksdi_max(high[j], row[j]) : row[j];
+        }
+    return npksdi_outside(&t->model_, t->pool_.observed_);
+}
+
+/* The whole test with a tester that is given back at its end. */
 static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npksd_result *result,
                                npksd_diagnosis *diagnosis, npksd_real *null_values)
 {
     npksd_result found;
     npksd_status status;
     if (!npksdi_finite(observed, t->model_.n_ * t->model_.m_))
-        return NPKSD_ERROR_NONFINITE;
-    if (!npksdi_can_diagnose(t, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->model_.options_.stop_after > 0) {
+        status = NPKSD_ERROR_NONFINITE;
+    else if (!npksdi_can_report(t, result, diagnosis))
+        status = NPKSD_ERROR_ARGUMENT;
+    else if (t->model_.options_.stop_after > 0)
         status = npksdi_run_stopping(t, observed, &found);
-    } else {
-        status = npksd_tester_step(t, SIZE_MAX);
-        if (status == NPKSD_OK)
-            status = npksd_tester_check(t, observed, &found, diagnosis);
+    else if ((status = npksd_tester_step(t, SIZE_MAX)) == NPKSD_OK)
+        status = npksd_tester_check(t, observed, &found, diagnosis);
+    if (status == NPKSD_OK) {
+        if (t->pool_.rows_ > 0)
+            found.out_of_range = npksdi_pool_outside(t);
+        for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
+            null_values[r] = t->null_.values_[r * t->null_.width_];
+        *result = found;
     }
-    if (status != NPKSD_OK)
-        return status;
-    for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
-        null_values[r] = t->null_.values_[r * t->null_.width_];
-    *result = found;
-    return NPKSD_OK;
+    npksd_tester_destroy(t);
+    return status;
 }
 
 NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
@@ -5477,11 +5459,7 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
     if (diagnosis != NULL)
         o.diagnose = 1;
     npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, &o);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    npksd_tester_destroy(t);
-    return status;
+    return status == NPKSD_OK ? npksdi_run(t, observed, result, diagnosis, null_values) : status;
 }
 
 NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
@@ -5539,20 +5517,6 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
     return NULL;
 }
 
-/* Share of observed rows outside the box of the synthetic ones. */
-static npksd_real npksdi_pool_outside(const npksdi_pool *pool, npksdi_model *model)
-{
-    npksd_real *low = model->box_low_, *high = model->box_high_;
-    for (size_t j = 0; j < pool->m_; j++)
-        low[j] = high[j] = pool->synthetic_[j];
-    for (size_t i = 0; i < pool->rows_ * pool->m_; i++) {
-        size_t j = i % pool->m_;
-        low[j] = npksdi_min(low[j], pool->synthetic_[i]);
-        high[j] = npksdi_max(high[j], pool->synthetic_[i]);
-    }
-    return npksdi_outside(pool->observed_, pool->n_, pool->m_, low, high);
-}
-
 NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                     const npksd_real *synthetic, size_t rows,
                                                     size_t m, const npksd_options *options,
@@ -5561,7 +5525,6 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
                                                     npksd_real *null_values)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    npksdi_pool pool;
     npksd_tester *t;
     if (observed == NULL || synthetic == NULL || result == NULL)
         return NPKSD_ERROR_ARGUMENT;
@@ -5571,26 +5534,19 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
         return NPKSD_ERROR_ARGUMENT;
     if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
         return NPKSD_ERROR_NONFINITE;
-    pool.observed_ = observed;
-    pool.synthetic_ = synthetic;
-    pool.n_ = n - n % o.block; /* whole blocks */
-    pool.rows_ = rows - rows % o.block;
-    pool.m_ = m;
-    pool.block_ = o.block;
+    size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
+    npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
     o.fit_rows = pool.n_ + pool.rows_;
     npksd_status status =
-        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, NULL, 0);
+        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0);
+    if (status == NPKSD_OK)
+        status = npksdi_run(t, observed, result, diagnosis, null_values);
     if (status != NPKSD_OK)
         return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    if (status == NPKSD_OK) {
-        result->out_of_range = npksdi_pool_outside(&pool, &t->model_);
-        result->flags |= pool.n_ < n || pool.rows_ < rows ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-        for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
-            npksdi_put(diagnosis->row_influence, a, 0);
-    }
-    npksd_tester_destroy(t);
-    return status;
+    result->flags |= rest + rows_rest > 0 ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
+    for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
+        npksdi_put(diagnosis->row_influence, a, 0);
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
@@ -5603,24 +5559,6 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its
-   own. */
-typedef struct npksdi_trial_rng {
-    npksd_rng inner_;
-    uint64_t trial_;
-} npksdi_trial_rng;
-
-static uint64_t npksdi_trial_next(void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    return trial->inner_.next_fn(trial->inner_.user_data);
-}
-static void npksdi_trial_seek(uint64_t stream, void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    trial->inner_.seek_fn(stream ^ ((trial->trial_ + 1) << 32), trial->inner_.user_data);
-}
-
 /* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values
    here, so that what it calls suspicious is. */
 static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
@@ -5631,28 +5569,6 @@ static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
         sum += j % 2 ? term : -term;
     }
     return x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
-}
-
-/* Does the generator draw the same rows again from the same stream? buffer: 2 n m numbers. */
-static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng,
-                                      size_t n, size_t m, npksd_real *buffer, int *repeatable)
-{
-    *repeatable = 1;
-    for (size_t k = 0; k < 2; k++) {
-        if (rng->seek_fn != NULL)
-            rng->seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 1), rng->user_data);
-        if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-    }
-    if (!npksdi_finite(buffer, 2 * n * m))
-        return NPKSD_ERROR_NONFINITE;
-    for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
-        npksdi_pun one, two;
-        one.value = buffer[i];
-        two.value = buffer[n * m + i];
-        *repeatable &= one.bits == two.bits;
-    }
-    return NPKSD_OK;
 }
 
 /* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance. */
@@ -5669,35 +5585,37 @@ static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
 }
 
-/* The whole test on n rows that the generator drew itself, with an rng of its own for trial k: the
-   built-in one with another seed, or the caller's with other streams. */
+/* The whole test on n rows that the generator drew itself. Trial k has random numbers of its own:
+   the built-in rng with another seed, or the caller's with other streams. In the first trial one
+   stream is drawn twice: are the rows the same? rows: room for 2 n m numbers. */
 static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
-                                 npksd_options o, size_t k, npksd_real *rows,
-                                 npksd_self_check_result *found, npksd_result *one)
+                                 npksd_options o, size_t k, npksd_real *rows, int *repeatable,
+                                 npksd_result *result)
 {
-    npksd_rng_state state;
-    npksdi_trial_rng trial;
-    npksd_status status = NPKSD_OK;
-    npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-    o.seed = npksdi_word(&rng);
-    rng = npksd_rng_seeded(&state, o.seed, 0);
-    if (o.rng.next_fn != NULL) {
-        trial.inner_ = o.rng;
-        trial.trial_ = k;
-        rng.next_fn = npksdi_trial_next;
-        rng.seek_fn = o.rng.seek_fn != NULL ? npksdi_trial_seek : NULL;
-        rng.user_data = &trial;
-        o.rng = rng;
+    npksdi_scratch w;
+    npksd_tester *t;
+    w.rng_ = npksd_rng_seeded(&w.rng_state_, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+    o.seed = npksdi_word(&w.rng_);
+    w.rng_ = o.rng.next_fn != NULL ? o.rng : npksd_rng_seeded(&w.rng_state_, o.seed, 0);
+    w.streams_ = o.rng.next_fn != NULL ? ((uint64_t)k + 1) << 32 : 0;
+    for (size_t call = k == 0 ? 0 : 2; call < 3; call++) {
+        npksdi_seek(&w, NPKSDI_STREAM(NPKSDI_TRIAL, call < 2));
+        if (sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0)
+            return NPKSD_ERROR_GENERATOR;
+        if (call != 1)
+            continue;
+        if (!npksdi_finite(rows, 2 * n * m))
+            return NPKSD_ERROR_NONFINITE;
+        for (size_t i = 0; i < n * m && w.rng_.seek_fn != NULL; i++) {
+            npksdi_pun one, two;
+            one.value = rows[i];
+            two.value = rows[n * m + i];
+            *repeatable &= one.bits == two.bits;
+        }
     }
-    if (k == 0)
-        status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found->repeatable);
-    if (status != NPKSD_OK)
-        return status;
-    if (rng.seek_fn != NULL)
-        rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
-    if (sample_fn(rows, n, m, &rng, user_data) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    return npksd_test(rows, n, m, sample_fn, user_data, &o, one);
+    npksd_status status =
+        npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0);
+    return status == NPKSD_OK ? npksdi_run(t, rows, result, NULL, NULL) : status;
 }
 
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
@@ -5708,7 +5626,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_self_check_result found;
     npksd_status status = NPKSD_OK;
     if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
-        || npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
+        || !npksdi_admit(n, m, options, 1, &o))
         return NPKSD_ERROR_ARGUMENT;
     size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
     npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
@@ -5717,10 +5635,11 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_real *p = rows + 2 * n * m;
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
+    found.repeatable = 1;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         NPKSD_MEMSET(&one, 0, sizeof one);
-        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found, &one);
+        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found.repeatable, &one);
         p[k] = one.p_value;
         found.rejected += (size_t)one.reject;
         found.mean_p += one.p_value / (npksd_real)runs;
@@ -5749,14 +5668,13 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
+        one.reject = 0;
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         t->observed_index_ = k + 1;
-        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0)
-            status = NPKSD_ERROR_GENERATOR;
-        if (status == NPKSD_OK)
-            status = npksd_tester_check(t, w->rows_, &one, NULL);
-        if (status == NPKSD_OK)
-            rejected += (size_t)one.reject;
+        status = alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0
+            ? NPKSD_ERROR_GENERATOR
+            : npksd_tester_check(t, w->rows_, &one, NULL);
+        rejected += (size_t)one.reject;
     }
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
@@ -5865,25 +5783,14 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
 
 /* ======== >>blob: calibrate here, check there ======== */
 
-/* Single numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
+/* Whole numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
    IEEE bits, whatever the machine. */
-static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
 {
-    uint64_t word = *value;
-    npksdi_blob_word(walk, &word, 8);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > SIZE_MAX / 2;
-        *value = walk->bad_ ? 0 : (size_t)word;
-    }
-}
-static void npksdi_blob_int(npksdi_walk *walk, int *value)
-{
-    uint64_t word = (uint64_t)(unsigned)*value;
-    npksdi_blob_word(walk, &word, 4);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > INT_MAX;
-        *value = walk->bad_ ? 0 : (int)word;
-    }
+    uint64_t word = value;
+    npksdi_blob_word(walk, &word, bytes);
+    walk->bad_ |= word > (bytes == 4 ? (size_t)INT_MAX : SIZE_MAX / 2);
+    return walk->bad_ ? 0 : (size_t)word;
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
 #define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
@@ -5891,20 +5798,27 @@ enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
 {
-    uint64_t magic = NPKSDI_MAGIC, format = NPKSDI_FORMAT, real = sizeof(npksd_real), size = total;
-    npksdi_blob_word(walk, &magic, 8);
-    npksdi_blob_word(walk, &format, 4);
-    npksdi_blob_word(walk, &real, 4);
-    npksdi_blob_word(walk, &size, 8);
-    walk->bad_ |= magic != NPKSDI_MAGIC || format != NPKSDI_FORMAT || real != sizeof(npksd_real)
-        || size != total;
+    const uint64_t real = sizeof(npksd_real);
+    const uint64_t head[] = { NPKSDI_MAGIC, NPKSDI_FORMAT | real << 32, total };
+    for (size_t k = 0; k < 3; k++) {
+        uint64_t word = head[k];
+        npksdi_blob_word(walk, &word, 8);
+        walk->bad_ |= word != head[k];
+    }
 }
 
 /* The options that shape a tester, and n and m. Callbacks, allocator and rng stay behind. */
+static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+{
+    *value = npksdi_blob_whole(walk, *value, 8);
+}
+static void npksdi_blob_int(npksdi_walk *walk, int *value)
+{
+    *value = (int)npksdi_blob_whole(walk, (size_t)*value, 4);
+}
 static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, size_t *m,
                                 npksd_real *scales)
 {
-    int components = (int)o->components;
     npksdi_blob_size(walk, n);
     npksdi_blob_size(walk, m);
     npksdi_blob_word(walk, &o->seed, 8);
@@ -5921,17 +5835,15 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
     npksdi_blob_int(walk, &o->kernel);
     npksdi_blob_int(walk, &o->form);
     npksdi_blob_int(walk, &o->statistic);
-    npksdi_blob_int(walk, &components);
+    o->components = (unsigned)npksdi_blob_whole(walk, o->components, 4);
     npksdi_blob_int(walk, &o->standardize);
     npksdi_blob_int(walk, &o->diagnose);
     npksdi_blob_size(walk, &o->features);
     npksdi_blob_real(walk, &o->alpha);
     npksdi_blob_real(walk, &o->smooth);
     npksdi_blob_real(walk, &o->bandwidth);
-    o->components = (unsigned)components;
     npksdi_blob_size(walk, &o->scale_count);
-    if (o->scale_count > NPKSD_SCALES_MAX)
-        walk->bad_ = 1;
+    walk->bad_ |= o->scale_count > NPKSD_SCALES_MAX;
     for (size_t c = 0; c < o->scale_count && !walk->bad_; c++)
         npksdi_blob_real(walk, scales + c);
 }
@@ -5939,9 +5851,7 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
 /* Everything the fit and the replicates have found. */
 static void npksdi_blob_body(npksdi_walk *walk, npksd_tester *t)
 {
-    int flags = (int)t->model_.flags_;
-    npksdi_blob_int(walk, &flags);
-    t->model_.flags_ = (unsigned)flags;
+    t->model_.flags_ = (unsigned)npksdi_blob_whole(walk, t->model_.flags_, 4);
     npksdi_blob_real(walk, &t->model_.bandwidth_);
     npksdi_blob_real(walk, &t->model_.reference_rows_);
     npksdi_tester_arrays(t, walk);
@@ -5972,20 +5882,16 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         if (t.model_.kernels_.wanted_[c])
             scales[k++] = t.model_.kernels_.scale_[c];
     size_t total = 0;
-    for (int writing = 0; writing < 2; writing++) {
+    for (int writing = 0; writing <= (buffer != NULL); writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
+        if (writing && capacity < total)
+            return NPKSD_ERROR_MEMORY;
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
-        total = walk.at_ + 8;
-        if (writing) {
-            uint64_t sum = npksdi_blob_sum(walk.block_, walk.at_);
-            npksdi_blob_word(&walk, &sum, 8);
-        } else if (buffer == NULL || capacity < total) {
-            if (buffer == NULL)
-                *size = total;
-            return buffer == NULL ? NPKSD_OK : NPKSD_ERROR_MEMORY;
-        }
+        uint64_t sum = writing ? npksdi_blob_sum(walk.block_, walk.at_) : 0;
+        npksdi_blob_word(&walk, &sum, 8);
+        total = walk.at_;
     }
     *size = total;
     return NPKSD_OK;
@@ -6004,37 +5910,38 @@ static int npksdi_within(const npksd_real *values, size_t count, npksd_real low,
 static int npksdi_blob_sane(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
-    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP;
-    size_t m = model->m_, drawn = 0, pilot = npksdi_pilot_sets(model);
-    size_t margins = model->has_margins_ ? m : 0, pairs = model->pair_columns_;
+    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
+    size_t m = model->m_, drawn = 0, pairs = model->pair_columns_;
+    size_t gauges = npksdi_pilot_sets(model) > 0 ? model->gauge_count_ : 0;
+    size_t margins = model->has_margins_ ? m : 0, waves = model->has_waves_ ? 1 : 0;
     size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_;
-    int sane = npksdi_in_range(model->bandwidth_, 1 / wide, wide) && model->flags_ < 32
-        && model->reference_rows_ >= 0
+    int sane = model->flags_ < 32 && npksdi_within(&model->bandwidth_, 1, 1 / wide, wide)
+        && npksdi_within(&model->reference_rows_, 1, 0, all)
+        && npksdi_within(model->weights_, m, 0, 1)
+        && npksdi_within(model->scale_, m, NPKSDI_TINY, all)
+        && npksdi_within(model->knot_low_, m, -most, most)
+        && npksdi_within(model->knot_inverse_, m, 0, 2 / NPKSDI_KNOTS_LEAST)
         && npksdi_within(model->centres_, m * centre * model->centre_count_, -most, most)
         && npksdi_within(model->frequencies_, model->frequency_panels_ * NPKSDI_T * m, -100, 100)
-        && npksdi_within(model->ring_, model->has_waves_ ? m * NPKSDI_T : 0, -100, 100)
-        && npksdi_within(model->waves_, model->has_waves_ ? NPKSDI_WAVES : 0, -2, 2)
+        && npksdi_within(model->ring_, waves * m * NPKSDI_T, -100, 100)
+        && npksdi_within(model->waves_, waves * NPKSDI_WAVES, -2, 2)
         && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
         && npksdi_within(model->shares_, margins * NPKSDI_CODES, 0, 2)
         && npksdi_within(model->means_, margins, -most, most)
         && npksdi_within(model->squares_, margins, 0, 10)
-        && npksdi_within(model->tails_, margins, -10, 10);
+        && npksdi_within(model->tails_, margins, -10, 10)
+        && npksdi_within(model->gauge_sd_, gauges, NPKSDI_TINY, all)
+        && npksdi_within(model->gauge_skew_, gauges, -3, 3);
     for (size_t k = 0; k < pairs; k++)
         sane &= model->paired_[k] < m
             && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);
-    for (size_t l = 0; l < model->gauge_count_ && pilot > 0; l++)
-        sane &= model->gauge_sd_[l] > 0 && npksdi_abs(model->gauge_skew_[l]) <= 3;
     for (size_t i = 0; i < m; i++) {
         uint32_t family = model->family_of_[i];
         drawn += model->weights_[i] > 0;
-        sane &= npksdi_within(model->weights_ + i, 1, 0, 1) && model->scale_[i] >= NPKSDI_TINY;
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
-        sane &= npksdi_abs(model->knot_low_[i]) <= most;
-        sane &= npksdi_in_range(model->knot_inverse_[i], 0, 2 / NPKSDI_KNOTS_LEAST);
     }
-    int all = model->options_.resample == 0 || model->options_.resample_redraw;
-    return sane && drawn > 0 && (all || drawn <= model->options_.resample);
+    return sane && drawn > 0 && (!npksdi_has_index_set(model) || drawn <= model->options_.resample);
 }
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
@@ -6078,24 +5985,23 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t
                                 size_t workspace_bytes)
 {
     npksdi_walk walk;
-    npksd_tester plan, *t = NULL;
+    npksd_tester plan, *t;
     size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
     if (needed == 0)
         return NPKSD_ERROR_FORMAT;
-    size_t m = plan.model_.m_;
     npksd_status status = npksdi_tester_install(&t, &plan, needed, workspace, workspace_bytes);
     if (status != NPKSD_OK)
         return status;
-    npksdi_model_begin(&t->model_, &t->scratch_);
     npksdi_blob_body(&walk, t);
-    if (t->model_.options_.resample == 0 || t->model_.options_.resample_redraw)
-        for (size_t i = 0; i < m; i++)
-            t->model_.weights_[i] = 1 / (npksd_real)m;
+    if (!npksdi_has_index_set(&t->model_))
+        npksdi_equal_weights(&t->model_);
     if (walk.bad_ || !npksdi_blob_sane(t)) {
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    for (size_t j = 0; j < m; j++) {
+    if (t->model_.has_margins_)
+        npksdi_set_normal_scores(t->model_.normal_scores_);
+    for (size_t j = 0; j < t->model_.m_; j++) {
         npksdi_set_ruler(&t->model_, j);
         if (t->model_.has_margins_)
             npksdi_set_edges(&t->model_, j);
@@ -6125,9 +6031,7 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes,
                                                size_t size, void *workspace, size_t workspace_bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL || workspace == NULL)
+    if (npksdi_missing(tester, bytes) || workspace == NULL)
         return NPKSD_ERROR_ARGUMENT;
     return npksdi_load(tester, bytes, size, NULL, workspace, workspace_bytes);
 }
@@ -6135,9 +6039,7 @@ NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL
+    if (npksdi_missing(tester, bytes)
         || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
         return NPKSD_ERROR_ARGUMENT;
     return npksdi_load(tester, bytes, size, allocator, NULL, 0);
@@ -6206,15 +6108,15 @@ static void npksdi_statistic_panel(const npksdi_model *model, npksdi_scratch *w,
     npksdi_columns_panel(model, w, panel, x, s);
 }
 
-/* The number of rows and scores, with model and scratch in place. */
-static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
-                                        const npksd_real *rows, const npksd_real *scores,
-                                        const npksd_real *weights)
+/* The number of rows and scores, in a tester that was planned for it. */
+static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
+                                        const npksd_real *scores, const npksd_real *weights,
+                                        npksd_real *out)
 {
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
     size_t n = model->n_, m = model->m_;
-    w->rng_ = model->options_.rng;
-    if (w->rng_.next_fn == NULL)
-        w->rng_ = npksd_rng_seeded(&w->rng_state_, model->options_.seed, 0);
+    npksdi_set_bandwidth(model, model->options_.bandwidth);
     for (size_t j = 0; j < m; j++) {
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
         for (size_t a = 0; a < n; a++)
@@ -6227,25 +6129,26 @@ static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
         npksdi_draw_frequencies(model, w, k);
     for (size_t panel = 0; panel < model->panels_; panel++)
         npksdi_statistic_panel(model, w, rows, scores, panel);
-    for (size_t k = 0; k < npksdi_sum_items(model); k++)
-        npksdi_evaluation_item(model, w, model->panels_ + k);
-    npksdi_finish_evaluation(model, w);
-    w->values_[0] = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
-    return npksdi_abs(w->values_[0]) < NPKSDI_HUGE ? NPKSD_OK : NPKSD_ERROR_NUMERIC;
+    for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
+        npksdi_evaluation_item(model, w, k);
+    npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
+    if (!(npksdi_abs(value) < NPKSDI_HUGE))
+        return NPKSD_ERROR_NUMERIC;
+    *out = value;
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                         size_t m, const npksd_real *weights,
                                         const npksd_options *options, npksd_real *out)
 {
-    npksdi_model model;
-    npksdi_scratch w;
+    npksd_tester plan, *t;
     const npksd_real most = NPKSDI_UNSCALED_CLAMP, one = 1;
-    npksd_options o = npksd_default_options();
     if (rows == NULL || scores == NULL || out == NULL || options == NULL
         || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
         || options->scale_count > NPKSD_SCALES_MAX)
         return NPKSD_ERROR_ARGUMENT;
+    npksd_options o = npksd_default_options();
     o.allocator = options->allocator, o.rng = options->rng, o.seed = options->seed;
     o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
     o.features = options->features, o.bandwidth = options->bandwidth;
@@ -6256,7 +6159,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.estimator = NPKSD_ESTIMATOR_GAUSS;
     if (npksd_options_problem(&o, n, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
-    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
     if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
         || (weights != NULL && !npksdi_finite(weights, m)))
         return NPKSD_ERROR_NONFINITE;
@@ -6266,24 +6168,14 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
             return NPKSD_ERROR_NUMERIC;
-    npksdi_plan_model(&model, n, m, &o, 2);
-    NPKSD_MEMSET(&w, 0, sizeof w);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_COUNT, NULL);
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    size_t bytes = walk.at_ + NPKSDI_ALIGNMENT - 1;
-    void *memory = walk.bad_ ? NULL : npksdi_alloc(&o.allocator, bytes);
-    if (memory == NULL)
-        return NPKSD_ERROR_MEMORY;
-    NPKSD_MEMSET(memory, 0, bytes);
-    walk = npksdi_walk_begin(NPKSDI_PLACE, npksdi_aligned(memory));
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    npksdi_set_bandwidth(&model, o.bandwidth);
-    npksd_status status = npksdi_statistic_of(&model, &w, rows, scores, weights);
-    if (status == NPKSD_OK)
-        *out = w.values_[0];
-    npksdi_free(&o.allocator, memory, bytes);
+    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
+    o.replicates = 0;
+    size_t needed = npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
+    npksd_status status = npksdi_tester_install(&t, &plan, needed, NULL, 0);
+    if (status != NPKSD_OK)
+        return status;
+    status = npksdi_statistic_of(t, rows, scores, weights, out);
+    npksd_tester_destroy(t);
     return status;
 }
 
