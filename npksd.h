@@ -4796,21 +4796,6 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_clear_stein_sums(model, w);
 }
 
-static void npksdi_wild_record(npksd_tester *t, size_t pass)
-{
-    npksdi_model *model = &t->model_;
-    npksdi_scratch *w = &t->scratch_;
-    for (size_t l = 0; l < model->gauge_count_ && pass == 0; l++) {
-        w->observed_values_[l] = w->values_[l];
-        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
-    }
-    if (pass > 0)
-        npksdi_record(t, pass - 1);
-    t->wild_done_ = pass == npksdi_pilot_sets(model) + t->null_.count_;
-    if (t->wild_done_)
-        NPKSD_MEMCPY(w->values_, w->observed_values_, model->gauge_count_ * sizeof *w->values_);
-}
-
 static size_t npksdi_check_items(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
@@ -4820,10 +4805,10 @@ static size_t npksdi_check_items(const npksd_tester *t)
 }
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
-    const npksdi_model *model = &t->model_;
+    npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
-    size_t pass = k < panels ? 0 : (k - panels) / each;
+    size_t pass = k < panels ? 0 : (k - panels) / each, all = model->gauge_count_;
     k -= pass * each;
     if (pass > 0 && k == panels)
         npksdi_draw_signs(model, w, pass - 1);
@@ -4832,8 +4817,15 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
         return status;
     if (pass == 0)
         t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
-    if (npksdi_wild(&model->options_))
-        npksdi_wild_record(t, pass);
+    else
+        npksdi_record(t, pass - 1);
+    for (size_t l = 0; l < all && pass == 0 && npksdi_wild(&model->options_); l++) {
+        w->observed_values_[l] = w->values_[l];
+        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
+    }
+    t->wild_done_ = pass > 0 && pass == npksdi_pilot_sets(model) + t->null_.count_;
+    if (t->wild_done_)
+        NPKSD_MEMCPY(w->values_, w->observed_values_, all * sizeof *w->values_);
     return status;
 }
 
@@ -4928,54 +4920,52 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* p-values of the columns from the same replicates; adjusted: against the largest column of
-   each. */
+/* For people: the mean apart from the generator's, in deviations, of unclamped values. */
+static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+{
+    npksd_real shift = 0, most = NPKSDI_LARGEST;
+    for (size_t a = 0; a < model->n_; a++) {
+        npksd_real x = w->rows_[a * model->m_ + i];
+        npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
+        if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
+            z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
+        shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
+    }
+    if (npksdi_is_constant(model, i))
+        return shift > 0 ? most : shift < 0 ? -most : 0;
+    return shift - model->means_[i];
+}
+
+/* Columns: p-values from the same replicates; adjusted: against the largest column of each. */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
+    const npksdi_scratch *w = &t->scratch_;
     const npksdi_null *null = &t->null_;
     size_t b = null->count_, m = model->m_;
+    npksd_real *most = null->sorted_, moments[3];
     for (size_t r = 0; r < b; r++) {
-        const npksd_real *row = null->values_ + r * null->width_ + 1;
-        null->sorted_[r] = row[0];
+        most[r] = null->values_[r * null->width_ + 1];
         for (size_t i = 1; i < m; i++)
-            null->sorted_[r] = npksdi_max(null->sorted_[r], row[i]);
+            most[r] = npksdi_max(most[r], null->values_[r * null->width_ + 1 + i]);
     }
     for (size_t i = 0; i < m; i++) {
-        npksd_real value = npksdi_column_value(model, &t->scratch_, i);
+        npksd_real value = npksdi_column_value(model, w, i),
+                   v = w->values_[model->number_count_ + i];
         npksd_real tolerance = NPKSDI_TIE * npksdi_max(1, npksdi_abs(value));
         size_t reached = 0, adjusted = 0;
         for (size_t r = 0; r < b; r++) {
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
-            adjusted += null->sorted_[r] + tolerance >= value;
+            adjusted += most[r] + tolerance >= value;
         }
-        npksd_real v = t->scratch_.values_[model->number_count_ + i];
         npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
         npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
         npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
-    }
-}
-
-/* For people: means apart, in deviations, of unclamped values; distance of distributions. */
-static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
-{
-    const npksdi_model *model = &t->model_;
-    const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[3];
-    for (size_t i = 0; i < model->m_; i++) {
-        npksd_real shift = 0;
-        for (size_t a = 0; a < model->n_; a++) {
-            npksd_real x = w->rows_[a * model->m_ + i];
-            npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
-            if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
-                z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
-            shift += npksdi_clamp(z, NPKSDI_HUGE) / n;
-        }
-        npksd_real sign = shift > 0 ? most : shift < 0 ? -most : 0;
+        if (!model->has_margins_)
+            continue;
         npksdi_count_codes(model, w, i, moments);
-        npksdi_put(d->coordinate_shift, i,
-                   npksdi_is_constant(model, i) ? sign : shift - model->means_[i]);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
+        npksdi_put(d->coordinate_shift, i, npksdi_column_shift(model, w, i));
     }
 }
 
@@ -5054,15 +5044,15 @@ NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *re
     npksdi_describe(t, result);
     npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
     npksdi_verdict(null, null->count_, tolerance, 0, t->model_.options_.alpha, result);
-    if (diagnosis != NULL && t->model_.options_.diagnose)
-        npksdi_report_columns(t, diagnosis);
-    if (diagnosis != NULL && t->model_.has_margins_)
-        npksdi_report_margins(t, diagnosis);
-    if (diagnosis != NULL && diagnosis->pairs != NULL)
-        npksdi_report_pairs(t, diagnosis);
-    if (diagnosis != NULL && diagnosis->row_influence != NULL)
-        npksdi_report_rows(t, diagnosis->row_influence);
     t->schedule_.check_total_ = 0;
+    if (diagnosis == NULL)
+        return NPKSD_OK;
+    if (t->model_.options_.diagnose)
+        npksdi_report_columns(t, diagnosis);
+    if (diagnosis->pairs != NULL)
+        npksdi_report_pairs(t, diagnosis);
+    if (diagnosis->row_influence != NULL)
+        npksdi_report_rows(t, diagnosis->row_influence);
     return NPKSD_OK;
 }
 
@@ -5133,7 +5123,7 @@ static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int ha
 }
 
 /* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
-   many. pool: fixed samples, or NULL. */
+   many, of them or of items. pool: fixed samples, or NULL. */
 static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
                                  const npksdi_pool *pool, int loaded)
 {
@@ -5149,7 +5139,7 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
     npksdi_times(&walk, 2 + options->pilot + t->null_.count_, npksdi_data_set_items(t));
-    return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1; /* items can be counted, too */
+    return t->memory_bytes_ = walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1;
 }
 
 static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
@@ -5160,17 +5150,14 @@ static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
         w->rng_ = npksd_rng_seeded(&w->rng_state_, t->model_.options_.seed, 0);
 }
 
-/* Is there one index set for all data sets? If not, or until it is drawn, weights are equal. */
-static int npksdi_has_index_set(const npksdi_model *model)
+/* Weights of all coordinates alike, unless there is one index set for all data sets. Is there? */
+static int npksdi_has_index_set(npksdi_model *model)
 {
-    return model->options_.resample > 0 && !model->options_.resample_redraw;
-}
-static void npksdi_equal_weights(npksdi_model *model)
-{
-    for (size_t i = 0; i < model->m_; i++)
+    int drawn = model->options_.resample > 0 && !model->options_.resample_redraw;
+    for (size_t i = 0; i < model->m_ && !drawn; i++)
         model->weights_[i] = 1 / (npksd_real)model->m_;
+    return drawn;
 }
-
 /* What is known before the first item: index set, columns of the pairs, a given bandwidth, and how
    many items there are. */
 static void npksdi_tester_begin(npksd_tester *t)
@@ -5178,7 +5165,6 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t m = model->m_, pairs = model->pair_columns_, k = 0;
-    npksdi_equal_weights(model);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
     if (npksdi_has_index_set(model))
         npksdi_draw_weights(model, w, model->weights_);
@@ -5205,16 +5191,15 @@ static void npksdi_tester_begin(npksd_tester *t)
 
 /* The planned tester in the caller's workspace, or, without one, in one allocation that it owns.
    Its arrays are zero. */
-static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan, size_t needed,
+static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan,
                                           void *workspace, size_t bytes)
 {
-    if (needed == 0 || (workspace != NULL && bytes < needed))
-        return NPKSD_ERROR_MEMORY;
-    if (workspace == NULL) {
+    size_t needed = plan->memory_bytes_;
+    if (workspace == NULL && needed > 0) {
         plan->memory_ = workspace = npksdi_alloc(&plan->model_.options_.allocator, needed);
-        plan->memory_bytes_ = needed;
+        bytes = needed;
     }
-    if (workspace == NULL)
+    if (workspace == NULL || needed == 0 || bytes < needed)
         return NPKSD_ERROR_MEMORY;
     npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
     npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
@@ -5236,11 +5221,11 @@ static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t 
     npksd_tester plan;
     if (!npksdi_admit(n, m, options, sample_fn != NULL, &checked))
         return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
+    npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
     plan.scratch_.streams_ = streams;
-    npksd_status status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
+    npksd_status status = npksdi_tester_install(tester, &plan, workspace, bytes);
     if (status == NPKSD_OK)
         npksdi_tester_begin(*tester);
     return status;
@@ -5485,35 +5470,26 @@ static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
 
 NPKSDI_DEF size_t npksd_samples_minimum(size_t n) { return npksdi_max_size(n / 2 + n % 2, 8); }
 
-/* Are there 1/alpha ways to choose k of n? */
-static int npksdi_enough_choices(size_t n, size_t k, npksd_real alpha)
-{
-    npksd_real choices = 1;
-    for (size_t i = 1; i <= k && choices * alpha < 1; i++)
-        choices *= (npksd_real)(n - k + i) / (npksd_real)i;
-    return choices * alpha >= 1;
-}
-
 NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
                                              size_t m)
 {
-    npksd_options fitted = o != NULL ? *o : npksd_default_options();
-    fitted.fit_rows =
-        npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* the pool, whatever it was */
-    const char *problem = npksd_options_problem(o != NULL ? &fitted : NULL, n, m);
+    npksd_options pooled = o != NULL ? *o : npksd_default_options();
+    pooled.fit_rows = npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* whatever it was */
+    const char *problem = npksd_options_problem(o != NULL ? &pooled : NULL, n, m);
     if (problem != NULL)
         return problem;
-    if (rows < npksd_samples_minimum(n))
-        return "rows: too few synthetic rows (npksd_samples_minimum)";
-    if (rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
-        return "rows: too many numbers";
-    if (npksdi_wild(o))
-        return "calibration: the wild bootstrap is not for fixed samples";
-    size_t observed = n / o->block, all = observed + rows / o->block;
-    if (observed == 0 || all == observed)
-        return "block: longer than the rows there are";
-    if (!npksdi_enough_choices(all, observed, o->alpha))
-        return "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject";
+    NPKSDI_REFUSE(rows < npksd_samples_minimum(n),
+                  "rows: too few synthetic rows (npksd_samples_minimum)");
+    NPKSDI_REFUSE(rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "rows: too many numbers");
+    NPKSDI_REFUSE(npksdi_wild(o), "calibration: the wild bootstrap is not for fixed samples");
+    size_t observed = n / o->block, synthetic = rows / o->block;
+    NPKSDI_REFUSE(observed == 0 || synthetic == 0, "block: longer than the rows there are");
+    npksd_real choices = 1;
+    for (size_t i = 1; i <= observed && choices * o->alpha < 1; i++)
+        choices *= (npksd_real)(synthetic + i) / (npksd_real)i;
+    NPKSDI_REFUSE(choices * o->alpha < 1,
+                  "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject");
     return NULL;
 }
 
@@ -5559,29 +5535,25 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values
-   here, so that what it calls suspicious is. */
-static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
-{
-    npksd_real x2 = distance * distance * (npksd_real)count, sum = 0;
-    for (int j = 1; j <= 20; j++) {
-        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
-        sum += j % 2 ? term : -term;
-    }
-    return x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
-}
-
-/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance. */
+/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance D.
+   P(sqrt(runs) D > x) of Kolmogorov's statistic in the limit is 2 sum_j -(-1)^j exp(-2 j^2 x^2); too
+   large for discrete p-values, so that what it calls suspicious is. */
 static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
                                  npksd_self_check_result *found)
 {
+    npksd_real sum = 0;
     npksdi_sort(p, runs);
     for (size_t k = 0; k < runs; k++) {
         npksd_real above = npksdi_share(k + 1, runs) - p[k];
         npksd_real below = p[k] - step - npksdi_share(k, runs);
         found->distance = npksdi_max(found->distance, npksdi_max(above, below));
     }
-    found->uniform_p = npksdi_kolmogorov(found->distance, runs);
+    npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
+    for (int j = 1; j <= 20; j++) {
+        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
+        sum += j % 2 ? term : -term;
+    }
+    found->uniform_p = x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
 }
 
@@ -5737,14 +5709,12 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->rng.next_fn == NULL && given.next_fn != NULL
         && (worker->scratch != NULL || given.seek_fn == NULL))
         return NPKSD_ERROR_ARGUMENT; /* two threads would share a state, or numbers in sequence */
-    npksdi_scratch local, *w = &local;
-    if (worker->scratch == NULL) {
-        if (npksdi_is_busy(t))
-            return NPKSD_ERROR_STATE;
-        local = t->scratch_; /* the same arrays, but an rng of its own */
-    } else {
-        if (worker->scratch_bytes < npksd_tester_scratch_size(t))
-            return NPKSD_ERROR_MEMORY;
+    if (worker->scratch == NULL && npksdi_is_busy(t))
+        return NPKSD_ERROR_STATE;
+    if (worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t))
+        return NPKSD_ERROR_MEMORY;
+    npksdi_scratch own = t->scratch_, *w = &own; /* the same arrays, but an rng of its own */
+    if (worker->scratch != NULL) {
         w = (npksdi_scratch *)npksdi_aligned(worker->scratch);
         NPKSD_MEMSET(w, 0, sizeof *w);
         npksdi_place_scratch(&t->model_, w, NPKSDI_PLACE);
@@ -5907,11 +5877,10 @@ static int npksdi_within(const npksd_real *values, size_t count, npksd_real low,
 
 /* A blob may come from anywhere: what was read must be something that a fit can produce, as far as
    memory and arithmetic depend on it. */
-static int npksdi_blob_sane(const npksd_tester *t)
+static int npksdi_blob_sane(const npksdi_model *model, int drawn)
 {
-    const npksdi_model *model = &t->model_;
     const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
-    size_t m = model->m_, drawn = 0, pairs = model->pair_columns_;
+    size_t m = model->m_, active = 0, pairs = model->pair_columns_;
     size_t gauges = npksdi_pilot_sets(model) > 0 ? model->gauge_count_ : 0;
     size_t margins = model->has_margins_ ? m : 0, waves = model->has_waves_ ? 1 : 0;
     size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_;
@@ -5937,11 +5906,11 @@ static int npksdi_blob_sane(const npksd_tester *t)
             && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);
     for (size_t i = 0; i < m; i++) {
         uint32_t family = model->family_of_[i];
-        drawn += model->weights_[i] > 0;
+        active += model->weights_[i] > 0;
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
     }
-    return sane && drawn > 0 && (!npksdi_has_index_set(model) || drawn <= model->options_.resample);
+    return sane && active > 0 && (!drawn || active <= model->options_.resample);
 }
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
@@ -5980,31 +5949,28 @@ static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void
 }
 
 /* A tester from a blob, in the caller's workspace or in memory that it owns. */
-static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t size,
-                                const npksd_allocator *allocator, void *workspace,
-                                size_t workspace_bytes)
+static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t size,
+                                const npksd_allocator *allocator, void *workspace, size_t bytes)
 {
     npksdi_walk walk;
     npksd_tester plan, *t;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
-    if (needed == 0)
+    if (npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0)
         return NPKSD_ERROR_FORMAT;
-    npksd_status status = npksdi_tester_install(&t, &plan, needed, workspace, workspace_bytes);
+    npksd_status status = npksdi_tester_install(&t, &plan, workspace, bytes);
     if (status != NPKSD_OK)
         return status;
+    npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
-    if (!npksdi_has_index_set(&t->model_))
-        npksdi_equal_weights(&t->model_);
-    if (walk.bad_ || !npksdi_blob_sane(t)) {
+    if (!npksdi_blob_sane(model, npksdi_has_index_set(model)) || walk.bad_) {
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    if (t->model_.has_margins_)
-        npksdi_set_normal_scores(t->model_.normal_scores_);
-    for (size_t j = 0; j < t->model_.m_; j++) {
-        npksdi_set_ruler(&t->model_, j);
-        if (t->model_.has_margins_)
-            npksdi_set_edges(&t->model_, j);
+    if (model->has_margins_)
+        npksdi_set_normal_scores(model->normal_scores_);
+    for (size_t j = 0; j < model->m_; j++) {
+        npksdi_set_ruler(model, j);
+        if (model->has_margins_)
+            npksdi_set_edges(model, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
     t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
@@ -6170,8 +6136,8 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
             return NPKSD_ERROR_NUMERIC;
     o.resample = weights != NULL ? m : 0; /* room for unequal weights */
     o.replicates = 0;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
-    npksd_status status = npksdi_tester_install(&t, &plan, needed, NULL, 0);
+    npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
+    npksd_status status = npksdi_tester_install(&t, &plan, NULL, 0);
     if (status != NPKSD_OK)
         return status;
     status = npksdi_statistic_of(t, rows, scores, weights, out);
