@@ -4781,6 +4781,14 @@ static int npksdi_is_busy(const npksd_tester *t)
 
 /* ======== >>check: one observed data set against the null ======== */
 
+/* What does not say NPKSD_OK is the answer of the function that tried it. */
+#define NPKSDI_TRY(call)                                                                           \
+    do {                                                                                           \
+        npksd_status tried = (call);                                                               \
+        if (tried != NPKSD_OK)                                                                     \
+            return tried;                                                                          \
+    } while (0)
+
 /* Wild bootstrap: signs on the pairs of the observed rows, one evaluation for each draw of signs.
    Its passes: the observed rows as they are, the pilot, the replicates. */
 static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size_t index)
@@ -5062,10 +5070,9 @@ NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *ob
     size_t items = SIZE_MAX;
     if (!npksdi_can_report(t, result, diagnosis))
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_check_begin(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    return status == NPKSD_OK ? npksd_tester_check_end(t, result, diagnosis) : status;
+    NPKSDI_TRY(npksd_tester_check_begin(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
+    return npksd_tester_check_end(t, result, diagnosis);
 }
 
 /* ======== >>api: testers ======== */
@@ -5225,10 +5232,9 @@ static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t 
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
     plan.scratch_.streams_ = streams;
-    npksd_status status = npksdi_tester_install(tester, &plan, workspace, bytes);
-    if (status == NPKSD_OK)
-        npksdi_tester_begin(*tester);
-    return status;
+    NPKSDI_TRY(npksdi_tester_install(tester, &plan, workspace, bytes));
+    npksdi_tester_begin(*tester);
+    return NPKSD_OK;
 }
 
 /* A tester that is not built is NULL. Is there no place for it, or nothing to build it from? */
@@ -5285,8 +5291,8 @@ NPKSDI_DEF npksd_status npksd_tester_step(npksd_tester *t, size_t items)
 {
     if (t == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-    return status == NPKSD_OK ? npksdi_advance_check(t, &items) : status;
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_DONE, &items));
+    return npksdi_advance_check(t, &items);
 }
 
 NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_t *total)
@@ -5320,21 +5326,6 @@ NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out
     return NPKSD_OK;
 }
 
-/* Up to NPKSDI_T rows: their scores, in the units of the rows. */
-static npksd_status npksdi_scores_out(const npksdi_model *model, npksdi_scratch *w,
-                                      const npksd_real *rows, size_t count, npksd_real *out)
-{
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, rows, count, model->weights_, w->scores_);
-    for (size_t l = 0; l < count && status == NPKSD_OK; l++)
-        for (size_t j = 0; j < model->m_; j++) {
-            npksd_real score = w->scores_[j * NPKSDI_T + l] / model->scale_[j]; /* scale: 1e-310 */
-            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
-            out[l * model->m_ + j] = npksdi_finite(&score, 1) ? score : most;
-        }
-    return status;
-}
-
 NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *rows, size_t count,
                                             npksd_real *scores)
 {
@@ -5344,24 +5335,33 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
         || npksdi_is_busy(t))
         return NPKSD_ERROR_STATE;
-    const npksd_options *o = &t->model_.options_;
-    size_t m = t->model_.m_;
+    const npksdi_model *model = &t->model_;
+    const npksd_options *o = &model->options_;
+    npksdi_scratch *w = &t->scratch_;
+    size_t m = model->m_;
+    int own_words = o->estimator == NPKSD_ESTIMATOR_CALLBACK; /* a callback's, unchanged */
+    int room = count <= model->n_; /* to keep an answer until it is whole */
+    npksd_real *out = room ? w->rows_ : scores;
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
-    int room = count <= t->model_.n_; /* to keep an answer until it is whole */
-    npksd_real *out = room ? t->scratch_.rows_ : scores;
-    npksd_status status = NPKSD_OK;
-    if (o->estimator != NPKSD_ESTIMATOR_CALLBACK)
-        for (size_t a = 0; a < count && status == NPKSD_OK; a += NPKSDI_T)
-            status = npksdi_scores_out(&t->model_, &t->scratch_, rows + a * m,
-                                       npksdi_min_size(NPKSDI_T, count - a), out + a * m);
-    else if (count > 0 && o->score_fn(rows, count, m, out, o->score_user_data) != 0)
-        status = NPKSD_ERROR_GENERATOR;
-    else if (!npksdi_finite(out, count * m)) /* its own words, unchanged */
-        status = NPKSD_ERROR_NONFINITE;
-    if (status == NPKSD_OK && room && count > 0)
+    if (own_words && count > 0 && o->score_fn(rows, count, m, out, o->score_user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
+        size_t some = npksdi_min_size(NPKSDI_T, count - a);
+        npksdi_scale_panel(model, rows + a * m, some, w->z_);
+        NPKSDI_TRY(npksdi_score_panel(model, w, rows + a * m, some, model->weights_, w->scores_));
+        for (size_t i = 0; i < some * m;
+             i++) { /* in the units of the rows; a scale may be 1e-310 */
+            npksd_real score = w->scores_[i % m * NPKSDI_T + i / m] / model->scale_[i % m];
+            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
+            out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
+        }
+    }
+    if (own_words && !npksdi_finite(out, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    if (room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
-    return status;
+    return NPKSD_OK;
 }
 
 /* ======== >>tests: one call, with a generator or with fixed samples ======== */
@@ -5371,19 +5371,15 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
                                         npksd_result *result)
 {
     size_t items = SIZE_MAX, reached = 0, used = 0, h = t->model_.options_.stop_after;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items);
-    if (status == NPKSD_OK)
-        status = npksdi_observe(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items));
+    NPKSDI_TRY(npksdi_observe(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
     npksdi_describe(t, result); /* before the replicates need the scratch */
     t->schedule_.check_total_ = 0;
     npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, result->statistic, 0);
     for (; used < t->null_.count_ && reached < h; used++) {
         items = npksdi_data_set_items(t);
-        status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
+        npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
         if (status < NPKSD_OK)
             return status;
         volatile npksd_real raised = t->null_.values_[used * t->null_.width_] + tolerance;
@@ -5443,8 +5439,8 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
         return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, &o);
-    return status == NPKSD_OK ? npksdi_run(t, observed, result, diagnosis, null_values) : status;
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
+    return npksdi_run(t, observed, result, diagnosis, null_values);
 }
 
 NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
@@ -5502,23 +5498,19 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
     npksd_tester *t;
-    if (observed == NULL || synthetic == NULL || result == NULL)
-        return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    if (npksd_samples_problem(&o, n, rows, m) != NULL)
+    if (observed == NULL || synthetic == NULL || result == NULL
+        || npksd_samples_problem(&o, n, rows, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
     if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
         return NPKSD_ERROR_NONFINITE;
     size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
     npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
     o.fit_rows = pool.n_ + pool.rows_;
-    npksd_status status =
-        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0);
-    if (status == NPKSD_OK)
-        status = npksdi_run(t, observed, result, diagnosis, null_values);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(
+        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0));
+    NPKSDI_TRY(npksdi_run(t, observed, result, diagnosis, null_values));
     result->flags |= rest + rows_rest > 0 ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
     for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
         npksdi_put(diagnosis->row_influence, a, 0);
@@ -5585,9 +5577,8 @@ static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, 
             *repeatable &= one.bits == two.bits;
         }
     }
-    npksd_status status =
-        npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0);
-    return status == NPKSD_OK ? npksdi_run(t, rows, result, NULL, NULL) : status;
+    NPKSDI_TRY(npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0));
+    return npksdi_run(t, rows, result, NULL, NULL);
 }
 
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
@@ -5633,20 +5624,17 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     size_t rejected = 0;
     if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
     npksdi_scratch *w = &t->scratch_;
-    status = npksd_tester_step(t, SIZE_MAX);
+    npksd_status status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
-        one.reject = 0;
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         t->observed_index_ = k + 1;
-        status = alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0
-            ? NPKSD_ERROR_GENERATOR
-            : npksd_tester_check(t, w->rows_, &one, NULL);
-        rejected += (size_t)one.reject;
+        status = NPKSD_ERROR_GENERATOR;
+        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) == 0)
+            status = npksd_tester_check(t, w->rows_, &one, NULL);
+        rejected += status == NPKSD_OK && one.reject;
     }
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
@@ -5702,13 +5690,12 @@ static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first,
 NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_worker *worker,
                                                 size_t first, size_t count, npksd_real *out)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, out);
-    if (worker == NULL || status != NPKSD_OK)
-        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, out));
     npksd_rng given = t->model_.options_.rng;
-    if (worker->rng.next_fn == NULL && given.next_fn != NULL
-        && (worker->scratch != NULL || given.seek_fn == NULL))
-        return NPKSD_ERROR_ARGUMENT; /* two threads would share a state, or numbers in sequence */
+    if (worker == NULL /* or two threads would share a state, or numbers in sequence */
+        || (worker->rng.next_fn == NULL && given.next_fn != NULL
+            && (worker->scratch != NULL || given.seek_fn == NULL)))
+        return NPKSD_ERROR_ARGUMENT;
     if (worker->scratch == NULL && npksdi_is_busy(t))
         return NPKSD_ERROR_STATE;
     if (worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t))
@@ -5725,12 +5712,10 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->user_data != NULL)
         w->user_data_ = worker->user_data;
     npksdi_watch watch = t->watch_;
-    for (size_t r = first; r < first + count; r++) {
-        for (size_t k = 0; k < npksdi_data_set_items(t) && status == NPKSD_OK; k++)
-            status = npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k);
-        if (status != NPKSD_OK)
-            return status;
-        npksdi_null_row(&t->model_, w, out + (r - first) * t->null_.width_);
+    for (size_t r = first; r < first + count; r++, out += t->null_.width_) {
+        for (size_t k = 0; k < npksdi_data_set_items(t); k++)
+            NPKSDI_TRY(npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k));
+        npksdi_null_row(&t->model_, w, out);
     }
     return NPKSD_OK;
 }
@@ -5738,15 +5723,14 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
 NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t count,
                                            const npksd_real *values)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, values);
-    if (status != NPKSD_OK || count == 0)
-        return status;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, values));
     size_t width = t->null_.width_;
     if (!npksdi_finite(values, count * width))
         return NPKSD_ERROR_NONFINITE;
-    NPKSD_MEMCPY(t->null_.values_ + first * width, values, count * width * sizeof *values);
-    for (size_t r = first; r < first + count; r++)
+    for (size_t r = first; r < first + count; r++, values += width) {
+        NPKSD_MEMCPY(t->null_.values_ + r * width, values, width * sizeof *values);
         t->null_.filled_[r] = 1;
+    }
     npksdi_skip_done(t);
     return NPKSD_OK;
 }
@@ -5956,9 +5940,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t 
     npksd_tester plan, *t;
     if (npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0)
         return NPKSD_ERROR_FORMAT;
-    npksd_status status = npksdi_tester_install(&t, &plan, workspace, bytes);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
     npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
     if (!npksdi_blob_sane(model, npksdi_has_index_set(model)) || walk.bad_) {
@@ -6056,33 +6038,16 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     return NPKSD_OK;
 }
 
-/* Rows and scores as given become the columns of a panel, in units of the bandwidth. */
-static void npksdi_statistic_panel(const npksdi_model *model, npksdi_scratch *w,
-                                   const npksd_real *rows, const npksd_real *scores, size_t panel)
-{
-    size_t m = model->m_, first = panel * NPKSDI_T;
-    npksd_real *x = w->x_ + first * m, *s = w->scores_, sigma = model->bandwidth_;
-    for (size_t j = 0; j < m; j++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            int there = first + l < model->n_;
-            size_t at = (first + l) * m + j;
-            npksd_real y = there ? (rows[at] - model->centre_[j]) / sigma : 0;
-            x[j * NPKSDI_T + l] = npksdi_clamp(y, NPKSDI_UNSCALED_CLAMP);
-            s[j * NPKSDI_T + l] =
-                there ? npksdi_clamp(scores[at] * sigma, NPKSDI_UNSCALED_CLAMP) : 0;
-        }
-    npksdi_columns_panel(model, w, panel, x, s);
-}
-
-/* The number of rows and scores, in a tester that was planned for it. */
+/* The number of rows and scores as given, in units of the bandwidth, in a tester planned for it. */
 static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
                                         const npksd_real *scores, const npksd_real *weights,
                                         npksd_real *out)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
+    const npksd_real most = NPKSDI_UNSCALED_CLAMP, sigma = model->options_.bandwidth;
     size_t n = model->n_, m = model->m_;
-    npksdi_set_bandwidth(model, model->options_.bandwidth);
+    npksdi_set_bandwidth(model, sigma);
     for (size_t j = 0; j < m; j++) {
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
         for (size_t a = 0; a < n; a++)
@@ -6093,8 +6058,15 @@ static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
     npksdi_clear_stein_sums(model, w);
     for (size_t k = 0; k < model->frequency_panels_; k++)
         npksdi_draw_frequencies(model, w, k);
-    for (size_t panel = 0; panel < model->panels_; panel++)
-        npksdi_statistic_panel(model, w, rows, scores, panel);
+    for (size_t panel = 0; panel < model->panels_; panel++) {
+        npksd_real *x = w->x_ + panel * NPKSDI_T * m, *s = w->scores_;
+        for (size_t k = 0; k < m * NPKSDI_T; k++) {
+            size_t j = k / NPKSDI_T, a = panel * NPKSDI_T + k % NPKSDI_T, at = a * m + j;
+            x[k] = a < n ? npksdi_clamp((rows[at] - model->centre_[j]) / sigma, most) : 0;
+            s[k] = a < n ? npksdi_clamp(scores[at] * sigma, most) : 0;
+        }
+        npksdi_columns_panel(model, w, panel, x, s);
+    }
     for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
         npksdi_evaluation_item(model, w, k);
     npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
@@ -6137,14 +6109,13 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.resample = weights != NULL ? m : 0; /* room for unequal weights */
     o.replicates = 0;
     npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
-    npksd_status status = npksdi_tester_install(&t, &plan, NULL, 0);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_statistic_of(t, rows, scores, weights, out);
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, NULL, 0));
+    npksd_status status = npksdi_statistic_of(t, rows, scores, weights, out);
     npksd_tester_destroy(t);
     return status;
 }
 
+#undef NPKSDI_TRY
 #ifdef __cplusplus
 }
 #endif
