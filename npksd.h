@@ -5119,8 +5119,7 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default: are they valid, and is there a generator, which only the wild bootstrap
-   can do without? */
+/* Are options, given or default, valid? Only the wild bootstrap can do without a generator. */
 static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
                         npksd_options *out)
 {
@@ -5157,23 +5156,22 @@ static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
         w->rng_ = npksd_rng_seeded(&w->rng_state_, t->model_.options_.seed, 0);
 }
 
-/* Weights of all coordinates alike, unless there is one index set for all data sets. Is there? */
-static int npksdi_has_index_set(npksdi_model *model)
+/* Equal weights, unless one index set is drawn for all data sets: then 0, and nothing is set. */
+static int npksdi_equal_weights(npksdi_model *model)
 {
-    int drawn = model->options_.resample > 0 && !model->options_.resample_redraw;
-    for (size_t i = 0; i < model->m_ && !drawn; i++)
+    int equal = model->options_.resample == 0 || model->options_.resample_redraw;
+    for (size_t i = 0; i < model->m_ && equal; i++)
         model->weights_[i] = 1 / (npksd_real)model->m_;
-    return drawn;
+    return equal;
 }
-/* What is known before the first item: index set, columns of the pairs, a given bandwidth, and how
-   many items there are. */
+/* What is known before the first item: index set, columns of pairs, a given bandwidth, totals. */
 static void npksdi_tester_begin(npksd_tester *t)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t m = model->m_, pairs = model->pair_columns_, k = 0;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
-    if (npksdi_has_index_set(model))
+    if (!npksdi_equal_weights(model))
         npksdi_draw_weights(model, w, model->weights_);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
     for (size_t i = 0; i < m; i++) {
@@ -5196,8 +5194,7 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_skip_done(t);
 }
 
-/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns.
-   Its arrays are zero. */
+/* The planned tester in the caller's workspace, or in one allocation of its own; arrays are zero. */
 static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan,
                                           void *workspace, size_t bytes)
 {
@@ -5737,8 +5734,7 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
 
 /* ======== >>blob: calibrate here, check there ======== */
 
-/* Whole numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
-   IEEE bits, whatever the machine. */
+/* Whole numbers of a blob, little-endian; arrays go through the one list of >>memory. */
 static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
 {
     uint64_t word = value;
@@ -5861,7 +5857,7 @@ static int npksdi_within(const npksd_real *values, size_t count, npksd_real low,
 
 /* A blob may come from anywhere: what was read must be something that a fit can produce, as far as
    memory and arithmetic depend on it. */
-static int npksdi_blob_sane(const npksdi_model *model, int drawn)
+static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
     const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
     size_t m = model->m_, active = 0, pairs = model->pair_columns_;
@@ -5894,7 +5890,7 @@ static int npksdi_blob_sane(const npksdi_model *model, int drawn)
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
     }
-    return sane && active > 0 && (!drawn || active <= model->options_.resample);
+    return sane && active > 0 && (equal_weights || active <= model->options_.resample);
 }
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
@@ -5943,7 +5939,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t 
     NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
     npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
-    if (!npksdi_blob_sane(model, npksdi_has_index_set(model)) || walk.bad_) {
+    if (!npksdi_blob_sane(model, npksdi_equal_weights(model)) || walk.bad_) {
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
