@@ -3926,19 +3926,32 @@ static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
                           : pool->synthetic_ + (row - pool->n_) * pool->m_;
 }
 
-/* Draw `count` of the pool's blocks without replacement, in the order of the pool: one pass, no
-   memory. Each is taken with probability still wanted / still there. */
-static void npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t count, npksd_rng *rng,
-                             npksd_real *rows)
+/* Draw `count` of `there` blocks, from block `first` of the pool on, without replacement and in their
+   order; returns where the next row goes. Few: one pass, each is taken with probability still
+   wanted / still there. Many: each pick goes to the left half with probability free on the left /
+   free, then halves are halved. Exact, without memory, and count log(count) random numbers. */
+static npksd_real *npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t first,
+                                    size_t there, size_t count, npksd_rng *rng, npksd_real *rows)
 {
-    size_t m = pool->m_, there = (pool->n_ + pool->rows_) / block;
-    for (size_t k = 0; count > 0; k++, there--) {
+    size_t m = pool->m_, half = there / 2, left = 0;
+    if (count > 1 && there / 16 > count) {
+        for (size_t k = 0; k < count; k++)
+            left += npksdi_below(rng, there - k) < half - left;
+        rows = npksdi_pool_draw(pool, block, first, half, left, rng, rows);
+        return npksdi_pool_draw(pool, block, first + half, there - half, count - left, rng, rows);
+    }
+    if (count == 1 && there > 16) {
+        first += npksdi_below(rng, there);
+        there = 1;
+    }
+    for (; count > 0; first++, there--) {
         if (npksdi_below(rng, there) >= count)
             continue;
         for (size_t a = 0; a < block; a++, rows += m)
-            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, k * block + a), m * sizeof *rows);
+            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, first * block + a), m * sizeof *rows);
         count--;
     }
+    return rows;
 }
 
 static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_t m)
@@ -3963,7 +3976,8 @@ static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
     size_t n = t->model_.n_, m = t->model_.m_, count;
     if (t->pool_.rows_ > 0) {
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT, 0));
-        npksdi_pool_draw(&t->pool_, 1, t->fit_.kept_rows_, &w->rng_, t->fit_.kept_);
+        npksdi_pool_draw(&t->pool_, 1, 0, t->pool_.n_ + t->pool_.rows_, t->fit_.kept_rows_,
+                         &w->rng_, t->fit_.kept_);
         npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
         return NPKSD_OK;
     }
@@ -5456,8 +5470,9 @@ static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
                               void *user_data)
 {
     const npksdi_pool *pool = (const npksdi_pool *)user_data;
+    size_t block = pool->block_, there = (pool->n_ + pool->rows_) / block;
     (void)m;
-    npksdi_pool_draw(pool, pool->block_, count / pool->block_, rng, rows);
+    npksdi_pool_draw(pool, block, 0, there, count / block, rng, rows);
     return 0;
 }
 
