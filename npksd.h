@@ -1827,6 +1827,7 @@ typedef struct npksdi_tile {
 typedef struct npksdi_scratch {
     npksd_rng rng_;
     npksd_rng_state rng_state_;
+    uint64_t streams_; /* 0; a trial with the caller's rng: what makes its streams others */
     void *user_data_;
     int bad_summary_;       /* summary_fn wrote NaN or infinity */
     int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
@@ -2010,7 +2011,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
 static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
 {
     if (w->rng_.seek_fn != NULL)
-        w->rng_.seek_fn(stream, w->rng_.user_data);
+        w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
 }
 
 /* smooth > 0: add N(0, smooth^2) in scaled units to a column, or to all of them; to fit rows,
@@ -3916,19 +3917,32 @@ static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
                           : pool->synthetic_ + (row - pool->n_) * pool->m_;
 }
 
-/* Draw `count` of the pool's blocks without replacement, in the order of the pool: one pass, no
-   memory. Each is taken with probability still wanted / still there. */
-static void npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t count, npksd_rng *rng,
-                             npksd_real *rows)
+/* Draw `count` of `there` blocks, from block `first` of the pool on, without replacement and in their
+   order; returns where the next row goes. Few: one pass, each is taken with probability still
+   wanted / still there. Many: each pick goes to the left half with probability free on the left /
+   free, then halves are halved. Exact, without memory, and count log(count) random numbers. */
+static npksd_real *npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t first,
+                                    size_t there, size_t count, npksd_rng *rng, npksd_real *rows)
 {
-    size_t m = pool->m_, there = (pool->n_ + pool->rows_) / block;
-    for (size_t k = 0; count > 0; k++, there--) {
+    size_t m = pool->m_, half = there / 2, left = 0;
+    if (count > 1 && there / 16 > count) {
+        for (size_t k = 0; k < count; k++)
+            left += npksdi_below(rng, there - k) < half - left;
+        rows = npksdi_pool_draw(pool, block, first, half, left, rng, rows);
+        return npksdi_pool_draw(pool, block, first + half, there - half, count - left, rng, rows);
+    }
+    if (count == 1 && there > 16) {
+        first += npksdi_below(rng, there);
+        there = 1;
+    }
+    for (; count > 0; first++, there--) {
         if (npksdi_below(rng, there) >= count)
             continue;
         for (size_t a = 0; a < block; a++, rows += m)
-            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, k * block + a), m * sizeof *rows);
+            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, first * block + a), m * sizeof *rows);
         count--;
     }
+    return rows;
 }
 
 static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_t m)
@@ -3953,7 +3967,8 @@ static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
     size_t n = t->model_.n_, m = t->model_.m_, count;
     if (t->pool_.rows_ > 0) {
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT, 0));
-        npksdi_pool_draw(&t->pool_, 1, t->fit_.kept_rows_, &w->rng_, t->fit_.kept_);
+        npksdi_pool_draw(&t->pool_, 1, 0, t->pool_.n_ + t->pool_.rows_, t->fit_.kept_rows_,
+                         &w->rng_, t->fit_.kept_);
         npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
         return NPKSD_OK;
     }
@@ -4729,6 +4744,14 @@ static int npksdi_is_busy(const npksd_tester *t)
 
 /* ======== >>check: one observed data set against the null ======== */
 
+/* What does not say NPKSD_OK is the answer of the function that tried it. */
+#define NPKSDI_TRY(call)                                                                           \
+    do {                                                                                           \
+        npksd_status tried = (call);                                                               \
+        if (tried != NPKSD_OK)                                                                     \
+            return tried;                                                                          \
+    } while (0)
+
 /* Wild bootstrap: signs on the pairs of the observed rows, one evaluation for each draw of signs.
    Its passes: the observed rows as they are, the pilot, the replicates. */
 static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size_t index)
@@ -4741,54 +4764,39 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
         w->signs_[a] = (word >> (a % 64)) & 1 ? NPKSDI_C(1) : NPKSDI_C(-1);
     }
     w->with_signs_ = 1;
-}
-
-static void npksdi_wild_record(npksd_tester *t, size_t pass)
-{
-    npksdi_model *model = &t->model_;
-    npksdi_scratch *w = &t->scratch_;
-    size_t pilot = npksdi_pilot_sets(model), all = model->gauge_count_ * sizeof(npksd_real);
-    if (pass == 0) {
-        NPKSD_MEMCPY(w->observed_values_, w->values_, all);
-        NPKSD_MEMSET(model->gauge_mean_, 0, all);
-        NPKSD_MEMSET(model->gauge_sd_, 0, all);
-        NPKSD_MEMSET(model->gauge_skew_, 0, all);
-    } else {
-        npksdi_record(t, pass - 1);
-    }
-    if (pass == pilot + t->null_.count_) {
-        NPKSD_MEMCPY(w->values_, w->observed_values_, all);
-        t->wild_done_ = 1;
-    }
+    npksdi_clear_stein_sums(model, w);
 }
 
 static size_t npksdi_check_items(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
-    size_t passes = 1 + npksdi_pilot_sets(model) + t->null_.count_;
-    return npksdi_wild(&model->options_) ? model->panels_ + passes * (npksdi_sum_items(model) + 1)
-                                         : npksdi_evaluation_items(model);
+    int wild = npksdi_wild(&model->options_);
+    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
+    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
 }
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
-    const npksdi_model *model = &t->model_;
+    npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t each = npksdi_sum_items(model) + 1, pass = 0;
-    if (npksdi_wild(&model->options_) && k >= model->panels_) {
-        pass = (k - model->panels_) / each;
-        k = model->panels_ + (k - model->panels_) % each;
-        if (pass > 0 && k == model->panels_) {
-            npksdi_draw_signs(model, w, pass - 1);
-            npksdi_clear_stein_sums(model, w);
-        }
-    }
+    size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
+    size_t pass = k < panels ? 0 : (k - panels) / each, all = model->gauge_count_;
+    k -= pass * each;
+    if (pass > 0 && k == panels)
+        npksdi_draw_signs(model, w, pass - 1);
     npksd_status status = npksdi_evaluation_item(model, w, k);
-    if (k + 1 < model->panels_ + each)
+    if (k + 1 < panels + each)
         return status;
     if (pass == 0)
         t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
-    if (npksdi_wild(&model->options_))
-        npksdi_wild_record(t, pass);
+    else
+        npksdi_record(t, pass - 1);
+    for (size_t l = 0; l < all && pass == 0 && npksdi_wild(&model->options_); l++) {
+        w->observed_values_[l] = w->values_[l];
+        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
+    }
+    t->wild_done_ = pass > 0 && pass == npksdi_pilot_sets(model) + t->null_.count_;
+    if (t->wild_done_)
+        NPKSD_MEMCPY(w->values_, w->observed_values_, all * sizeof *w->values_);
     return status;
 }
 
@@ -4796,13 +4804,13 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
    brought to a size that the arithmetic likes, and the operator undoes the latter. */
 static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
 {
+    const npksd_real n = (npksd_real)model->n_, half = NPKSDI_C(0.5);
     for (size_t j = 0; j < model->m_; j++) {
         npksd_real mean = 0, most = 0;
         for (size_t a = 0; a < model->n_; a++)
-            mean += rows[a * model->m_ + j] / (npksd_real)model->n_;
+            mean += rows[a * model->m_ + j] / n;
         for (size_t a = 0; a < model->n_; a++)
-            most = npksdi_max(
-                most, npksdi_abs(rows[a * model->m_ + j] * NPKSDI_C(0.5) - mean * NPKSDI_C(0.5)));
+            most = npksdi_max(most, npksdi_abs(rows[a * model->m_ + j] * half - mean * half));
         model->centre_[j] = mean;
         model->scale_[j] = most < NPKSDI_TINY ? 1 : npksdi_min(most, NPKSDI_HUGE);
         model->box_low_[j] = -NPKSDI_LARGEST;
@@ -4811,18 +4819,17 @@ static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
     }
 }
 
-/* Share of rows with a number outside the box low .. high. */
-static npksd_real npksdi_outside(const npksd_real *rows, size_t count, size_t m,
-                                 const npksd_real *low, const npksd_real *high)
+/* Share of rows with a number outside the box of the model. */
+static npksd_real npksdi_outside(const npksdi_model *model, const npksd_real *rows)
 {
-    size_t outside = 0;
-    for (size_t a = 0; a < count; a++) {
+    size_t m = model->m_, outside = 0;
+    for (size_t a = 0; a < model->n_; a++, rows += m) {
         int out = 0;
         for (size_t j = 0; j < m; j++)
-            out |= rows[a * m + j] < low[j] || rows[a * m + j] > high[j];
+            out |= rows[j] < model->box_low_[j] || rows[j] > model->box_high_[j];
         outside += (size_t)out;
     }
-    return npksdi_share(outside, count);
+    return npksdi_share(outside, model->n_);
 }
 
 /* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation.
@@ -4838,8 +4845,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
         return NPKSD_ERROR_NONFINITE;
     if (t->sample_fn_ == NULL && !t->loaded_)
         npksdi_scale_observed(model, observed);
-    t->out_of_range_ =
-        npksdi_outside(observed, model->n_, model->m_, model->box_low_, model->box_high_);
+    t->out_of_range_ = npksdi_outside(model, observed);
     if (observed != w->rows_)
         NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
@@ -4864,14 +4870,12 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
 }
 
-/* The verdict on the evaluated rows, from the first `used` replicates. */
-static void npksdi_report(npksd_tester *t, size_t used, npksd_result *result)
+/* What the result says of the evaluated rows, but for the verdict. */
+static void npksdi_describe(const npksd_tester *t, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
-    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic, used);
-    npksdi_verdict(&t->null_, used, tolerance, 0, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
     result->ksd2 = t->ksd2_;
     result->out_of_range = t->out_of_range_;
@@ -4887,58 +4891,52 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* p-values of the columns from the same replicates; adjusted: against the largest column of
-   each. */
+/* For people: the mean apart from the generator's, in deviations, of unclamped values. */
+static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+{
+    npksd_real shift = 0, most = NPKSDI_LARGEST;
+    for (size_t a = 0; a < model->n_; a++) {
+        npksd_real x = w->rows_[a * model->m_ + i];
+        npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
+        if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
+            z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
+        shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
+    }
+    if (npksdi_is_constant(model, i))
+        return shift > 0 ? most : shift < 0 ? -most : 0;
+    return shift - model->means_[i];
+}
+
+/* Columns: p-values from the same replicates; adjusted: against the largest column of each. */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
+    const npksdi_scratch *w = &t->scratch_;
     const npksdi_null *null = &t->null_;
     size_t b = null->count_, m = model->m_;
-    npksd_real *most = null->sorted_;
+    npksd_real *most = null->sorted_, moments[4];
     for (size_t r = 0; r < b; r++) {
-        const npksd_real *row = null->values_ + r * null->width_ + 1;
-        most[r] = row[0];
+        most[r] = null->values_[r * null->width_ + 1];
         for (size_t i = 1; i < m; i++)
-            most[r] = npksdi_max(most[r], row[i]);
+            most[r] = npksdi_max(most[r], null->values_[r * null->width_ + 1 + i]);
     }
     for (size_t i = 0; i < m; i++) {
-        npksd_real value = npksdi_column_value(model, &t->scratch_, i);
+        npksd_real value = npksdi_column_value(model, w, i),
+                   v = w->values_[model->number_count_ + i];
         npksd_real tolerance = NPKSDI_TIE * npksdi_max(1, npksdi_abs(value));
         size_t reached = 0, adjusted = 0;
         for (size_t r = 0; r < b; r++) {
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
             adjusted += most[r] + tolerance >= value;
         }
-        npksd_real v = t->scratch_.values_[model->number_count_ + i];
         npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
         npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
         npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
-    }
-}
-
-/* For people: means apart, in deviations, of unclamped values; distance of distribution
-   functions. */
-static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
-{
-    const npksdi_model *model = &t->model_;
-    const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[4];
-    for (size_t i = 0; i < model->m_; i++) {
-        npksd_real shift = 0;
-        for (size_t a = 0; a < model->n_; a++) {
-            npksd_real x = w->rows_[a * model->m_ + i];
-            npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
-            if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
-                z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
-            shift += npksdi_clamp(z, NPKSDI_HUGE) / n;
-        }
-        if (npksdi_is_constant(model, i))
-            shift = shift > 0 ? most : shift < 0 ? -most : 0;
-        else
-            shift -= model->means_[i];
+        if (!model->has_margins_)
+            continue;
         npksdi_count_codes(model, w, i, moments);
-        npksdi_put(d->coordinate_shift, i, shift);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
+        npksdi_put(d->coordinate_shift, i, npksdi_column_shift(model, w, i));
     }
 }
 
@@ -4951,14 +4949,13 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
-            size_t place = d->pair_count;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
             pair.observed = npksdi_observed_pair(model, &t->scratch_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_abs(pair.observed - pair.expected);
-            pair.p_adjusted = apart;
-            for (; place > 0 && d->pairs[place - 1].p_adjusted < apart; place--)
+            pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
+            size_t place = d->pair_count;
+            for (; place > 0 && d->pairs[place - 1].p_adjusted < pair.p_adjusted; place--)
                 if (place < d->pair_capacity)
                     d->pairs[place] = d->pairs[place - 1];
             if (place < d->pair_capacity) {
@@ -4982,41 +4979,22 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
     int linear = model->options_.features > 0;
     if (linear)
         npksdi_frequency_row_sums(model, w);
-    for (size_t a = 0; a < model->n_; a++) {
-        npksd_real own = linear ? 0 : w->own_[a] + w->weight_sum_;
-        out[a] = (w->row_sums_[a] + own) / (n * sigma2);
-    }
+    for (size_t a = 0; a < model->n_; a++)
+        out[a] = (w->row_sums_[a] + (linear ? 0 : w->own_[a] + w->weight_sum_)) / (n * sigma2);
     npksdi_tame(out, model->n_);
 }
 
-/* What a diagnosis asks for: numbers of the columns, margins for people, pairs. */
-enum { NPKSDI_ASK_COLUMNS = 1, NPKSDI_ASK_MARGINS = 2, NPKSDI_ASK_PAIRS = 4 };
-static int npksdi_asked(const npksd_diagnosis *d)
+/* Is there room for the answer, and was prepared what the diagnosis asks for? */
+static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
+                             const npksd_diagnosis *d)
 {
+    if (t == NULL || result == NULL || d == NULL)
+        return t != NULL && result != NULL;
     int columns = d->coordinate_statistic || d->coordinate_p || d->coordinate_p_adjusted;
-    int margins = d->coordinate_shift || d->coordinate_distance;
     int pairs = d->pairs != NULL && d->pair_capacity > 0;
-    return (columns ? NPKSDI_ASK_COLUMNS : 0) | (margins ? NPKSDI_ASK_MARGINS : 0)
-        | (pairs ? NPKSDI_ASK_PAIRS : 0);
-}
-static int npksdi_can_diagnose(const npksd_tester *t, const npksd_diagnosis *d)
-{
-    int asked = d != NULL ? npksdi_asked(d) : 0;
-    return (asked == 0 || t->model_.options_.diagnose)
-        && (asked <= NPKSDI_ASK_COLUMNS || t->model_.has_margins_);
-}
-
-static void npksdi_report_diagnosis(npksd_tester *t, npksd_diagnosis *d)
-{
-    int asked = npksdi_asked(d);
-    if (asked & NPKSDI_ASK_COLUMNS)
-        npksdi_report_columns(t, d);
-    if (asked & NPKSDI_ASK_MARGINS)
-        npksdi_report_margins(t, d);
-    if (asked & NPKSDI_ASK_PAIRS)
-        npksdi_report_pairs(t, d);
-    if (d->row_influence != NULL)
-        npksdi_report_rows(t, d->row_influence);
+    int margins = pairs || d->coordinate_shift || d->coordinate_distance;
+    return (t->model_.options_.diagnose || !(columns || margins))
+        && (t->model_.has_margins_ || !margins);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_real *observed)
@@ -5029,14 +5007,23 @@ NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_re
 NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *result,
                                                npksd_diagnosis *diagnosis)
 {
-    if (t == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
+    if (!npksdi_can_report(t, result, diagnosis))
         return NPKSD_ERROR_ARGUMENT;
     if (t->schedule_.check_total_ == 0 || t->schedule_.check_k_ < t->schedule_.check_total_)
         return NPKSD_ERROR_STATE;
-    npksdi_report(t, t->null_.count_, result);
-    if (diagnosis != NULL)
-        npksdi_report_diagnosis(t, diagnosis);
+    const npksdi_null *null = &t->null_;
+    npksdi_describe(t, result);
+    npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
+    npksdi_verdict(null, null->count_, tolerance, 0, t->model_.options_.alpha, result);
     t->schedule_.check_total_ = 0;
+    if (diagnosis == NULL)
+        return NPKSD_OK;
+    if (t->model_.options_.diagnose)
+        npksdi_report_columns(t, diagnosis);
+    if (diagnosis->pairs != NULL)
+        npksdi_report_pairs(t, diagnosis);
+    if (diagnosis->row_influence != NULL)
+        npksdi_report_rows(t, diagnosis->row_influence);
     return NPKSD_OK;
 }
 
@@ -5044,12 +5031,11 @@ NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *ob
                                            npksd_result *result, npksd_diagnosis *diagnosis)
 {
     size_t items = SIZE_MAX;
-    if (t == NULL || observed == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
+    if (!npksdi_can_report(t, result, diagnosis))
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_check_begin(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    return status == NPKSD_OK ? npksd_tester_check_end(t, result, diagnosis) : status;
+    NPKSDI_TRY(npksd_tester_check_begin(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
+    return npksd_tester_check_end(t, result, diagnosis);
 }
 
 /* ======== >>api: testers ======== */
@@ -5067,15 +5053,11 @@ NPKSDI_DEF const char *npksd_status_string(npksd_status status)
 
 NPKSDI_DEF const char *npksd_component_string(unsigned component)
 {
-    switch (component) {
-    case NPKSD_COMPONENT_STEIN: return "STEIN";
-    case NPKSD_COMPONENT_MIRROR: return "MIRROR";
-    case NPKSD_COMPONENT_MOMENT: return "MOMENT";
-    case NPKSD_COMPONENT_MMD: return "MMD";
-    case NPKSD_COMPONENT_MARGIN: return "MARGIN";
-    case NPKSD_COMPONENT_PAIR: return "PAIR";
-    default: return "unknown component";
-    }
+    static const char *const names[] = { "STEIN", "MIRROR", "MOMENT", "MMD", "MARGIN", "PAIR" };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (component == 1u << k)
+            return names[k];
+    return "unknown component";
 }
 
 NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
@@ -5100,21 +5082,17 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do
-   without. */
-static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
-                                 int has_generator, npksd_options *out)
+/* Are options, given or default, valid? Only the wild bootstrap can do without a generator. */
+static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
+                        npksd_options *out)
 {
     *out = options != NULL ? *options : npksd_default_options();
-    if (npksd_options_problem(out, n, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!has_generator && (!npksdi_wild(out) || out->standardize || !(out->bandwidth > 0)))
-        return NPKSD_ERROR_ARGUMENT;
-    return NPKSD_OK;
+    return npksd_options_problem(out, n, m) == NULL
+        && (has_generator || (npksdi_wild(out) && !out->standardize && out->bandwidth > 0));
 }
 
 /* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
-   many. pool: fixed samples, or NULL. */
+   many, of them or of items. pool: fixed samples, or NULL. */
 static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
                                  const npksdi_pool *pool, int loaded)
 {
@@ -5130,7 +5108,7 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
     npksdi_times(&walk, 2 + options->pilot + t->null_.count_, npksdi_data_set_items(t));
-    return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1; /* items can be counted, too */
+    return t->memory_bytes_ = walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1;
 }
 
 static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
@@ -5141,50 +5119,35 @@ static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
         w->rng_ = npksd_rng_seeded(&w->rng_state_, t->model_.options_.seed, 0);
 }
 
-/* The planned tester moves into memory that is large enough; its arrays are zero. */
-static npksd_tester *npksdi_tester_place(const npksd_tester *plan, void *memory)
+/* Equal weights, unless one index set is drawn for all data sets: then 0, and nothing is set. */
+static int npksdi_equal_weights(npksdi_model *model)
 {
-    npksd_tester *t = (npksd_tester *)npksdi_aligned(memory);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
-    *t = *plan;
-    npksdi_room(&walk, 1, 1, sizeof *t);
-    size_t head = walk.at_;
-    npksdi_tester_arrays(t, &walk);
-    NPKSD_MEMSET((unsigned char *)t + head, 0, walk.at_ - head);
-    npksdi_scratch_begin(t, &t->scratch_);
-    if (t->pool_.rows_ > 0)
-        t->user_data_ = t->scratch_.user_data_ = &t->pool_;
-    return t;
+    int equal = model->options_.resample == 0 || model->options_.resample_redraw;
+    for (size_t i = 0; i < model->m_ && equal; i++)
+        model->weights_[i] = 1 / (npksd_real)model->m_;
+    return equal;
 }
-
-/* What is known before the first item: index set, columns of the pairs, a given bandwidth. */
-static void npksdi_model_begin(npksdi_model *model, npksdi_scratch *w)
+/* What is known before the first item: index set, columns of pairs, a given bandwidth, totals. */
+static void npksdi_tester_begin(npksd_tester *t)
 {
-    size_t m = model->m_;
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
+    size_t m = model->m_, pairs = model->pair_columns_, k = 0;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
-    if (model->options_.resample > 0 && !model->options_.resample_redraw)
+    if (!npksdi_equal_weights(model))
         npksdi_draw_weights(model, w, model->weights_);
-    else
-        for (size_t i = 0; i < m; i++)
-            model->weights_[i] = 1 / (npksd_real)m;
-    for (size_t i = 0; i < m; i++)
-        model->family_of_[i] = NPKSDI_CONSTANT;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
-    for (size_t i = 0, k = 0; k < model->pair_columns_; i++) /* as many of m, in their order */
-        if (m == model->pair_columns_ || npksdi_below(&w->rng_, m - i) < model->pair_columns_ - k)
-            model->paired_[k++] = (uint32_t)i;
+    for (size_t i = 0; i < m; i++) {
+        model->family_of_[i] = NPKSDI_CONSTANT;
+        if (model->weights_[i] > 0)
+            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
+        if (k < pairs && (m == pairs || npksdi_below(&w->rng_, m - i) < pairs - k))
+            model->paired_[k++] = (uint32_t)i; /* as many of m, in their order */
+    }
     if (model->has_margins_)
         npksdi_set_normal_scores(model->normal_scores_);
     if (model->options_.bandwidth > 0)
         npksdi_set_bandwidth(model, model->options_.bandwidth);
-}
-
-static void npksdi_tester_begin(npksd_tester *t)
-{
-    npksdi_model_begin(&t->model_, &t->scratch_);
-    for (size_t i = 0; i < t->model_.m_; i++)
-        if (t->model_.weights_[i] > 0)
-            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
     for (size_t stage = 0; stage < NPKSDI_STAGE_DONE; stage++)
         t->schedule_.total_ += npksdi_stage_count(t, stage);
     if (t->sample_fn_ == NULL) { /* wild bootstrap: nothing to draw */
@@ -5194,41 +5157,52 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_skip_done(t);
 }
 
-/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns. */
-static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan, size_t needed,
+/* The planned tester in the caller's workspace, or in one allocation of its own; arrays are zero. */
+static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan,
                                           void *workspace, size_t bytes)
 {
-    if (needed == 0 || (workspace != NULL && bytes < needed))
-        return NPKSD_ERROR_MEMORY;
-    if (workspace == NULL) {
+    size_t needed = plan->memory_bytes_;
+    if (workspace == NULL && needed > 0) {
         plan->memory_ = workspace = npksdi_alloc(&plan->model_.options_.allocator, needed);
-        plan->memory_bytes_ = needed;
+        bytes = needed;
     }
-    if (workspace == NULL)
+    if (workspace == NULL || needed == 0 || bytes < needed)
         return NPKSD_ERROR_MEMORY;
-    *tester = npksdi_tester_place(plan, workspace);
+    npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
+    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
+    NPKSD_MEMSET(workspace, 0, needed);
+    *t = *plan;
+    npksdi_room(&walk, 1, 1, sizeof *t);
+    npksdi_tester_arrays(t, &walk);
+    if (t->pool_.rows_ > 0)
+        t->user_data_ = &t->pool_;
+    npksdi_scratch_begin(t, &t->scratch_);
     return NPKSD_OK;
 }
 static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t m,
                                         npksd_sample_fn sample_fn, void *user_data,
                                         const npksd_options *options, const npksdi_pool *pool,
-                                        void *workspace, size_t bytes)
+                                        uint64_t streams, void *workspace, size_t bytes)
 {
     npksd_options checked;
     npksd_tester plan;
-    if (tester == NULL)
+    if (!npksdi_admit(n, m, options, sample_fn != NULL, &checked))
         return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status != NPKSD_OK)
-        return status;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
+    npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
-    status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
-    if (status == NPKSD_OK)
-        npksdi_tester_begin(*tester);
-    return status;
+    plan.scratch_.streams_ = streams;
+    NPKSDI_TRY(npksdi_tester_install(tester, &plan, workspace, bytes));
+    npksdi_tester_begin(*tester);
+    return NPKSD_OK;
+}
+
+/* A tester that is not built is NULL. Is there no place for it, or nothing to build it from? */
+static int npksdi_missing(npksd_tester **tester, const void *needed)
+{
+    if (tester != NULL)
+        *tester = NULL;
+    return tester == NULL || needed == NULL;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
@@ -5236,7 +5210,7 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
 {
     npksd_options checked;
     npksd_tester plan;
-    if (bytes == NULL || npksdi_admit(n, m, options, 1, &checked) != NPKSD_OK)
+    if (bytes == NULL || !npksdi_admit(n, m, options, 1, &checked))
         return NPKSD_ERROR_ARGUMENT;
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
     if (needed == 0)
@@ -5250,18 +5224,19 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
                                           const npksd_options *options, void *workspace,
                                           size_t bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (workspace == NULL)
+    if (npksdi_missing(tester, workspace))
         return NPKSD_ERROR_ARGUMENT;
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, workspace, bytes);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, workspace,
+                               bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, NULL, 0);
+    if (npksdi_missing(tester, tester))
+        return NPKSD_ERROR_ARGUMENT;
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, NULL, 0);
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -5276,8 +5251,8 @@ NPKSDI_DEF npksd_status npksd_tester_step(npksd_tester *t, size_t items)
 {
     if (t == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-    return status == NPKSD_OK ? npksdi_advance_check(t, &items) : status;
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_DONE, &items));
+    return npksdi_advance_check(t, &items);
 }
 
 NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_t *total)
@@ -5311,21 +5286,6 @@ NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out
     return NPKSD_OK;
 }
 
-/* Up to NPKSDI_T rows: their scores, in the units of the rows. */
-static npksd_status npksdi_scores_out(const npksdi_model *model, npksdi_scratch *w,
-                                      const npksd_real *rows, size_t count, npksd_real *out)
-{
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, rows, count, model->weights_, w->scores_);
-    for (size_t l = 0; l < count && status == NPKSD_OK; l++)
-        for (size_t j = 0; j < model->m_; j++) {
-            npksd_real score = w->scores_[j * NPKSDI_T + l] / model->scale_[j]; /* scale: 1e-310 */
-            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
-            out[l * model->m_ + j] = npksdi_finite(&score, 1) ? score : most;
-        }
-    return status;
-}
-
 NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *rows, size_t count,
                                             npksd_real *scores)
 {
@@ -5335,26 +5295,33 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
         || npksdi_is_busy(t))
         return NPKSD_ERROR_STATE;
-    const npksd_options *o = &t->model_.options_;
+    const npksdi_model *model = &t->model_;
+    const npksd_options *o = &model->options_;
     npksdi_scratch *w = &t->scratch_;
-    size_t m = t->model_.m_;
+    size_t m = model->m_;
+    int own_words = o->estimator == NPKSD_ESTIMATOR_CALLBACK; /* a callback's, unchanged */
+    int room = count <= model->n_; /* to keep an answer until it is whole */
+    npksd_real *out = room ? w->rows_ : scores;
     if (!npksdi_finite(rows, count * m))
         return NPKSD_ERROR_NONFINITE;
-    int room = count <= t->model_.n_; /* to keep an answer until it is whole */
-    npksd_real *out = room ? w->rows_ : scores;
-    npksd_status status = NPKSD_OK;
-    if (o->estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        if (o->score_fn(rows, count, m, out, o->score_user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-        status = npksdi_finite(out, count * m) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
-    } else {
-        for (size_t a = 0; a < count && status == NPKSD_OK; a += NPKSDI_T)
-            status = npksdi_scores_out(&t->model_, w, rows + a * m,
-                                       npksdi_min_size(NPKSDI_T, count - a), out + a * m);
+    if (own_words && count > 0 && o->score_fn(rows, count, m, out, o->score_user_data) != 0)
+        return NPKSD_ERROR_GENERATOR;
+    for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
+        size_t some = npksdi_min_size(NPKSDI_T, count - a);
+        npksdi_scale_panel(model, rows + a * m, some, w->z_);
+        NPKSDI_TRY(npksdi_score_panel(model, w, rows + a * m, some, model->weights_, w->scores_));
+        for (size_t i = 0; i < some * m;
+             i++) { /* in the units of the rows; a scale may be 1e-310 */
+            npksd_real score = w->scores_[i % m * NPKSDI_T + i / m] / model->scale_[i % m];
+            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
+            out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
+        }
     }
-    if (status == NPKSD_OK && room && count > 0)
+    if (own_words && !npksdi_finite(out, count * m))
+        return NPKSD_ERROR_NONFINITE;
+    if (room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
-    return status;
+    return NPKSD_OK;
 }
 
 /* ======== >>tests: one call, with a generator or with fixed samples ======== */
@@ -5364,54 +5331,61 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
                                         npksd_result *result)
 {
     size_t items = SIZE_MAX, reached = 0, used = 0, h = t->model_.options_.stop_after;
-    size_t each = npksdi_data_set_items(t);
-    unsigned leading;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items);
-    if (status == NPKSD_OK)
-        status = npksdi_observe(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    if (status != NPKSD_OK)
-        return status;
-    npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
-    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, tau, 0);
-    npksdi_report(t, 1, result); /* all but p and threshold, before it is overwritten */
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items));
+    NPKSDI_TRY(npksdi_observe(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
+    npksdi_describe(t, result); /* before the replicates need the scratch */
     t->schedule_.check_total_ = 0;
+    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, result->statistic, 0);
     for (; used < t->null_.count_ && reached < h; used++) {
-        items = each;
-        status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-        if (status != NPKSD_OK && status != NPKSD_MORE)
+        items = npksdi_data_set_items(t);
+        npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
+        if (status < NPKSD_OK)
             return status;
         volatile npksd_real raised = t->null_.values_[used * t->null_.width_] + tolerance;
-        reached += raised >= tau;
+        reached += raised >= result->statistic;
     }
     npksdi_verdict(&t->null_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
     result->flags |= reached >= h ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u;
     return NPKSD_OK;
 }
 
+/* Fixed samples: share of observed rows outside the box of the synthetic ones. */
+static npksd_real npksdi_pool_outside(npksd_tester *t)
+{
+    npksd_real *low = t->model_.box_low_, *high = t->model_.box_high_;
+    const npksd_real *row = t->pool_.synthetic_;
+    for (size_t a = 0; a < t->pool_.rows_; a++, row += t->pool_.m_)
+        for (size_t j = 0; j < t->pool_.m_; j++) {
+            low[j] = a > 0 ? npksdi_min(low[j], row[j]) : row[j];
+            high[j] = a > 0 ? npksdi_max(high[j], row[j]) : row[j];
+        }
+    return npksdi_outside(&t->model_, t->pool_.observed_);
+}
+
+/* The whole test with a tester that is given back at its end. */
 static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npksd_result *result,
                                npksd_diagnosis *diagnosis, npksd_real *null_values)
 {
     npksd_result found;
     npksd_status status;
     if (!npksdi_finite(observed, t->model_.n_ * t->model_.m_))
-        return NPKSD_ERROR_NONFINITE;
-    if (!npksdi_can_diagnose(t, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->model_.options_.stop_after > 0) {
+        status = NPKSD_ERROR_NONFINITE;
+    else if (!npksdi_can_report(t, result, diagnosis))
+        status = NPKSD_ERROR_ARGUMENT;
+    else if (t->model_.options_.stop_after > 0)
         status = npksdi_run_stopping(t, observed, &found);
-    } else {
-        status = npksd_tester_step(t, SIZE_MAX);
-        if (status == NPKSD_OK)
-            status = npksd_tester_check(t, observed, &found, diagnosis);
+    else if ((status = npksd_tester_step(t, SIZE_MAX)) == NPKSD_OK)
+        status = npksd_tester_check(t, observed, &found, diagnosis);
+    if (status == NPKSD_OK) {
+        if (t->pool_.rows_ > 0)
+            found.out_of_range = npksdi_pool_outside(t);
+        for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
+            null_values[r] = t->null_.values_[r * t->null_.width_];
+        *result = found;
     }
-    if (status != NPKSD_OK)
-        return status;
-    for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
-        null_values[r] = t->null_.values_[r * t->null_.width_];
-    *result = found;
-    return NPKSD_OK;
+    npksd_tester_destroy(t);
+    return status;
 }
 
 NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
@@ -5425,12 +5399,8 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
         return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, &o);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    npksd_tester_destroy(t);
-    return status;
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
+    return npksdi_run(t, observed, result, diagnosis, null_values);
 }
 
 NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
@@ -5449,57 +5419,35 @@ static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
                               void *user_data)
 {
     const npksdi_pool *pool = (const npksdi_pool *)user_data;
+    size_t block = pool->block_, there = (pool->n_ + pool->rows_) / block;
     (void)m;
-    npksdi_pool_draw(pool, pool->block_, count / pool->block_, rng, rows);
+    npksdi_pool_draw(pool, block, 0, there, count / block, rng, rows);
     return 0;
 }
 
 NPKSDI_DEF size_t npksd_samples_minimum(size_t n) { return npksdi_max_size(n / 2 + n % 2, 8); }
 
-/* Are there 1/alpha ways to choose k of n? */
-static int npksdi_enough_choices(size_t n, size_t k, npksd_real alpha)
-{
-    npksd_real choices = 1;
-    for (size_t i = 1; i <= k && choices * alpha < 1; i++)
-        choices *= (npksd_real)(n - k + i) / (npksd_real)i;
-    return choices * alpha >= 1;
-}
-
 NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
                                              size_t m)
 {
-    npksd_options fitted = o != NULL ? *o : npksd_default_options();
-    fitted.fit_rows =
-        npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* the pool, whatever it was */
-    const char *problem = npksd_options_problem(o != NULL ? &fitted : NULL, n, m);
+    npksd_options pooled = o != NULL ? *o : npksd_default_options();
+    pooled.fit_rows = npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* whatever it was */
+    const char *problem = npksd_options_problem(o != NULL ? &pooled : NULL, n, m);
     if (problem != NULL)
         return problem;
-    if (rows < npksd_samples_minimum(n))
-        return "rows: too few synthetic rows (npksd_samples_minimum)";
-    if (rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
-        return "rows: too many numbers";
-    if (npksdi_wild(o))
-        return "calibration: the wild bootstrap is not for fixed samples";
-    size_t observed = n / o->block, all = observed + rows / o->block;
-    if (observed == 0 || all == observed)
-        return "block: longer than the rows there are";
-    if (!npksdi_enough_choices(all, observed, o->alpha))
-        return "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject";
+    NPKSDI_REFUSE(rows < npksd_samples_minimum(n),
+                  "rows: too few synthetic rows (npksd_samples_minimum)");
+    NPKSDI_REFUSE(rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "rows: too many numbers");
+    NPKSDI_REFUSE(npksdi_wild(o), "calibration: the wild bootstrap is not for fixed samples");
+    size_t observed = n / o->block, synthetic = rows / o->block;
+    NPKSDI_REFUSE(observed == 0 || synthetic == 0, "block: longer than the rows there are");
+    npksd_real choices = 1;
+    for (size_t i = 1; i <= observed && choices * o->alpha < 1; i++)
+        choices *= (npksd_real)(synthetic + i) / (npksd_real)i;
+    NPKSDI_REFUSE(choices * o->alpha < 1,
+                  "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject");
     return NULL;
-}
-
-/* Share of observed rows outside the box of the synthetic ones. */
-static npksd_real npksdi_pool_outside(const npksdi_pool *pool, npksdi_model *model)
-{
-    npksd_real *low = model->box_low_, *high = model->box_high_;
-    for (size_t j = 0; j < pool->m_; j++)
-        low[j] = high[j] = pool->synthetic_[j];
-    for (size_t i = 0; i < pool->rows_ * pool->m_; i++) {
-        size_t j = i % pool->m_;
-        low[j] = npksdi_min(low[j], pool->synthetic_[i]);
-        high[j] = npksdi_max(high[j], pool->synthetic_[i]);
-    }
-    return npksdi_outside(pool->observed_, pool->n_, pool->m_, low, high);
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
@@ -5510,36 +5458,24 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
                                                     npksd_real *null_values)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    npksdi_pool pool;
     npksd_tester *t;
-    if (observed == NULL || synthetic == NULL || result == NULL)
-        return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    if (npksd_samples_problem(&o, n, rows, m) != NULL)
+    if (observed == NULL || synthetic == NULL || result == NULL
+        || npksd_samples_problem(&o, n, rows, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
     if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
         return NPKSD_ERROR_NONFINITE;
-    pool.observed_ = observed;
-    pool.synthetic_ = synthetic;
-    pool.n_ = n - n % o.block; /* whole blocks */
-    pool.rows_ = rows - rows % o.block;
-    pool.m_ = m;
-    pool.block_ = o.block;
+    size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
+    npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
     o.fit_rows = pool.n_ + pool.rows_;
-    npksd_status status =
-        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, NULL, 0);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    if (status == NPKSD_OK) {
-        result->out_of_range = npksdi_pool_outside(&pool, &t->model_);
-        result->flags |= pool.n_ < n || pool.rows_ < rows ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-        for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
-            npksdi_put(diagnosis->row_influence, a, 0);
-    }
-    npksd_tester_destroy(t);
-    return status;
+    NPKSDI_TRY(
+        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0));
+    NPKSDI_TRY(npksdi_run(t, observed, result, diagnosis, null_values));
+    result->flags |= rest + rows_rest > 0 ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
+    for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
+        npksdi_put(diagnosis->row_influence, a, 0);
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
@@ -5552,101 +5488,58 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its
-   own. */
-typedef struct npksdi_trial_rng {
-    npksd_rng inner_;
-    uint64_t trial_;
-} npksdi_trial_rng;
-
-static uint64_t npksdi_trial_next(void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    return trial->inner_.next_fn(trial->inner_.user_data);
-}
-static void npksdi_trial_seek(uint64_t stream, void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    trial->inner_.seek_fn(stream ^ ((trial->trial_ + 1) << 32), trial->inner_.user_data);
-}
-
-/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values
-   here, so that what it calls suspicious is. */
-static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
-{
-    npksd_real x2 = distance * distance * (npksd_real)count, sum = 0;
-    for (int j = 1; j <= 20; j++) {
-        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
-        sum += j % 2 ? term : -term;
-    }
-    return x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
-}
-
-/* Does the generator draw the same rows again from the same stream? buffer: 2 n m numbers. */
-static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng,
-                                      size_t n, size_t m, npksd_real *buffer, int *repeatable)
-{
-    *repeatable = 1;
-    for (size_t k = 0; k < 2; k++) {
-        if (rng->seek_fn != NULL)
-            rng->seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 1), rng->user_data);
-        if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-    }
-    if (!npksdi_finite(buffer, 2 * n * m))
-        return NPKSD_ERROR_NONFINITE;
-    for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
-        npksdi_pun one, two;
-        one.value = buffer[i];
-        two.value = buffer[n * m + i];
-        *repeatable &= one.bits == two.bits;
-    }
-    return NPKSD_OK;
-}
-
-/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance. */
+/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance D.
+   P(sqrt(runs) D > x) of Kolmogorov's statistic in the limit is 2 sum_j -(-1)^j exp(-2 j^2 x^2); too
+   large for discrete p-values, so that what it calls suspicious is. */
 static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
                                  npksd_self_check_result *found)
 {
+    npksd_real sum = 0;
     npksdi_sort(p, runs);
     for (size_t k = 0; k < runs; k++) {
         npksd_real above = npksdi_share(k + 1, runs) - p[k];
         npksd_real below = p[k] - step - npksdi_share(k, runs);
         found->distance = npksdi_max(found->distance, npksdi_max(above, below));
     }
-    found->uniform_p = npksdi_kolmogorov(found->distance, runs);
+    npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
+    for (int j = 1; j <= 20; j++) {
+        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
+        sum += j % 2 ? term : -term;
+    }
+    found->uniform_p = x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
 }
 
-/* The whole test on n rows that the generator drew itself, with an rng of its own for trial k: the
-   built-in one with another seed, or the caller's with other streams. */
+/* The whole test on n rows that the generator drew itself. Trial k has random numbers of its own:
+   the built-in rng with another seed, or the caller's with other streams. In the first trial one
+   stream is drawn twice: are the rows the same? rows: room for 2 n m numbers. */
 static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
-                                 npksd_options o, size_t k, npksd_real *rows,
-                                 npksd_self_check_result *found, npksd_result *one)
+                                 npksd_options o, size_t k, npksd_real *rows, int *repeatable,
+                                 npksd_result *result)
 {
-    npksd_rng_state state;
-    npksdi_trial_rng trial;
-    npksd_status status = NPKSD_OK;
-    npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-    o.seed = npksdi_word(&rng);
-    rng = npksd_rng_seeded(&state, o.seed, 0);
-    if (o.rng.next_fn != NULL) {
-        trial.inner_ = o.rng;
-        trial.trial_ = k;
-        rng.next_fn = npksdi_trial_next;
-        rng.seek_fn = o.rng.seek_fn != NULL ? npksdi_trial_seek : NULL;
-        rng.user_data = &trial;
-        o.rng = rng;
+    npksdi_scratch w;
+    npksd_tester *t;
+    w.rng_ = npksd_rng_seeded(&w.rng_state_, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+    o.seed = npksdi_word(&w.rng_);
+    w.rng_ = o.rng.next_fn != NULL ? o.rng : npksd_rng_seeded(&w.rng_state_, o.seed, 0);
+    w.streams_ = o.rng.next_fn != NULL ? ((uint64_t)k + 1) << 32 : 0;
+    for (size_t call = k == 0 ? 0 : 2; call < 3; call++) {
+        npksdi_seek(&w, NPKSDI_STREAM(NPKSDI_TRIAL, call < 2));
+        if (sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0)
+            return NPKSD_ERROR_GENERATOR;
+        if (call != 1)
+            continue;
+        if (!npksdi_finite(rows, 2 * n * m))
+            return NPKSD_ERROR_NONFINITE;
+        for (size_t i = 0; i < n * m && w.rng_.seek_fn != NULL; i++) {
+            npksdi_pun one, two;
+            one.value = rows[i];
+            two.value = rows[n * m + i];
+            *repeatable &= one.bits == two.bits;
+        }
     }
-    if (k == 0)
-        status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found->repeatable);
-    if (status != NPKSD_OK)
-        return status;
-    if (rng.seek_fn != NULL)
-        rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
-    if (sample_fn(rows, n, m, &rng, user_data) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    return npksd_test(rows, n, m, sample_fn, user_data, &o, one);
+    NPKSDI_TRY(npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0));
+    return npksdi_run(t, rows, result, NULL, NULL);
 }
 
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
@@ -5657,7 +5550,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_self_check_result found;
     npksd_status status = NPKSD_OK;
     if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
-        || npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
+        || !npksdi_admit(n, m, options, 1, &o))
         return NPKSD_ERROR_ARGUMENT;
     size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
     npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
@@ -5666,10 +5559,11 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_real *p = rows + 2 * n * m;
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
+    found.repeatable = 1;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         NPKSD_MEMSET(&one, 0, sizeof one);
-        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found, &one);
+        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found.repeatable, &one);
         p[k] = one.p_value;
         found.rejected += (size_t)one.reject;
         found.mean_p += one.p_value / (npksd_real)runs;
@@ -5691,21 +5585,17 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     size_t rejected = 0;
     if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
         return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
     npksdi_scratch *w = &t->scratch_;
-    status = npksd_tester_step(t, SIZE_MAX);
+    npksd_status status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         t->observed_index_ = k + 1;
-        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0)
-            status = NPKSD_ERROR_GENERATOR;
-        if (status == NPKSD_OK)
+        status = NPKSD_ERROR_GENERATOR;
+        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) == 0)
             status = npksd_tester_check(t, w->rows_, &one, NULL);
-        if (status == NPKSD_OK)
-            rejected += (size_t)one.reject;
+        rejected += status == NPKSD_OK && one.reject;
     }
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
@@ -5761,21 +5651,18 @@ static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first,
 NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_worker *worker,
                                                 size_t first, size_t count, npksd_real *out)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, out);
-    if (worker == NULL || status != NPKSD_OK)
-        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, out));
     npksd_rng given = t->model_.options_.rng;
-    if (worker->rng.next_fn == NULL && given.next_fn != NULL
-        && (worker->scratch != NULL || given.seek_fn == NULL))
-        return NPKSD_ERROR_ARGUMENT; /* two threads would share a state, or numbers in sequence */
-    npksdi_scratch local, *w = &local;
-    if (worker->scratch == NULL) {
-        if (npksdi_is_busy(t))
-            return NPKSD_ERROR_STATE;
-        local = t->scratch_; /* the same arrays, but an rng of its own */
-    } else {
-        if (worker->scratch_bytes < npksd_tester_scratch_size(t))
-            return NPKSD_ERROR_MEMORY;
+    if (worker == NULL /* or two threads would share a state, or numbers in sequence */
+        || (worker->rng.next_fn == NULL && given.next_fn != NULL
+            && (worker->scratch != NULL || given.seek_fn == NULL)))
+        return NPKSD_ERROR_ARGUMENT;
+    if (worker->scratch == NULL && npksdi_is_busy(t))
+        return NPKSD_ERROR_STATE;
+    if (worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t))
+        return NPKSD_ERROR_MEMORY;
+    npksdi_scratch own = t->scratch_, *w = &own; /* the same arrays, but an rng of its own */
+    if (worker->scratch != NULL) {
         w = (npksdi_scratch *)npksdi_aligned(worker->scratch);
         NPKSD_MEMSET(w, 0, sizeof *w);
         npksdi_place_scratch(&t->model_, w, NPKSDI_PLACE);
@@ -5786,12 +5673,10 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->user_data != NULL)
         w->user_data_ = worker->user_data;
     npksdi_watch watch = t->watch_;
-    for (size_t r = first; r < first + count; r++) {
-        for (size_t k = 0; k < npksdi_data_set_items(t) && status == NPKSD_OK; k++)
-            status = npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k);
-        if (status != NPKSD_OK)
-            return status;
-        npksdi_null_row(&t->model_, w, out + (r - first) * t->null_.width_);
+    for (size_t r = first; r < first + count; r++, out += t->null_.width_) {
+        for (size_t k = 0; k < npksdi_data_set_items(t); k++)
+            NPKSDI_TRY(npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k));
+        npksdi_null_row(&t->model_, w, out);
     }
     return NPKSD_OK;
 }
@@ -5799,40 +5684,27 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
 NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t count,
                                            const npksd_real *values)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, values);
-    if (status != NPKSD_OK || count == 0)
-        return status;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, values));
     size_t width = t->null_.width_;
     if (!npksdi_finite(values, count * width))
         return NPKSD_ERROR_NONFINITE;
-    NPKSD_MEMCPY(t->null_.values_ + first * width, values, count * width * sizeof *values);
-    for (size_t r = first; r < first + count; r++)
+    for (size_t r = first; r < first + count; r++, values += width) {
+        NPKSD_MEMCPY(t->null_.values_ + r * width, values, width * sizeof *values);
         t->null_.filled_[r] = 1;
+    }
     npksdi_skip_done(t);
     return NPKSD_OK;
 }
 
 /* ======== >>blob: calibrate here, check there ======== */
 
-/* Single numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
-   IEEE bits, whatever the machine. */
-static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+/* Whole numbers of a blob, little-endian; arrays go through the one list of >>memory. */
+static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
 {
-    uint64_t word = *value;
-    npksdi_blob_word(walk, &word, 8);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > SIZE_MAX / 2;
-        *value = walk->bad_ ? 0 : (size_t)word;
-    }
-}
-static void npksdi_blob_int(npksdi_walk *walk, int *value)
-{
-    uint64_t word = (uint64_t)(unsigned)*value;
-    npksdi_blob_word(walk, &word, 4);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > INT_MAX;
-        *value = walk->bad_ ? 0 : (int)word;
-    }
+    uint64_t word = value;
+    npksdi_blob_word(walk, &word, bytes);
+    walk->bad_ |= word > (bytes == 4 ? (size_t)INT_MAX : SIZE_MAX / 2);
+    return walk->bad_ ? 0 : (size_t)word;
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
 #define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
@@ -5840,20 +5712,27 @@ enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
 {
-    uint64_t magic = NPKSDI_MAGIC, format = NPKSDI_FORMAT, real = sizeof(npksd_real), size = total;
-    npksdi_blob_word(walk, &magic, 8);
-    npksdi_blob_word(walk, &format, 4);
-    npksdi_blob_word(walk, &real, 4);
-    npksdi_blob_word(walk, &size, 8);
-    walk->bad_ |= magic != NPKSDI_MAGIC || format != NPKSDI_FORMAT || real != sizeof(npksd_real)
-        || size != total;
+    const uint64_t real = sizeof(npksd_real);
+    const uint64_t head[] = { NPKSDI_MAGIC, NPKSDI_FORMAT | real << 32, total };
+    for (size_t k = 0; k < 3; k++) {
+        uint64_t word = head[k];
+        npksdi_blob_word(walk, &word, 8);
+        walk->bad_ |= word != head[k];
+    }
 }
 
 /* The options that shape a tester, and n and m. Callbacks, allocator and rng stay behind. */
+static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+{
+    *value = npksdi_blob_whole(walk, *value, 8);
+}
+static void npksdi_blob_int(npksdi_walk *walk, int *value)
+{
+    *value = (int)npksdi_blob_whole(walk, (size_t)*value, 4);
+}
 static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, size_t *m,
                                 npksd_real *scales)
 {
-    int components = (int)o->components;
     npksdi_blob_size(walk, n);
     npksdi_blob_size(walk, m);
     npksdi_blob_word(walk, &o->seed, 8);
@@ -5870,17 +5749,15 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
     npksdi_blob_int(walk, &o->kernel);
     npksdi_blob_int(walk, &o->form);
     npksdi_blob_int(walk, &o->statistic);
-    npksdi_blob_int(walk, &components);
+    o->components = (unsigned)npksdi_blob_whole(walk, o->components, 4);
     npksdi_blob_int(walk, &o->standardize);
     npksdi_blob_int(walk, &o->diagnose);
     npksdi_blob_size(walk, &o->features);
     npksdi_blob_real(walk, &o->alpha);
     npksdi_blob_real(walk, &o->smooth);
     npksdi_blob_real(walk, &o->bandwidth);
-    o->components = (unsigned)components;
     npksdi_blob_size(walk, &o->scale_count);
-    if (o->scale_count > NPKSD_SCALES_MAX)
-        walk->bad_ = 1;
+    walk->bad_ |= o->scale_count > NPKSD_SCALES_MAX;
     for (size_t c = 0; c < o->scale_count && !walk->bad_; c++)
         npksdi_blob_real(walk, scales + c);
 }
@@ -5888,9 +5765,7 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
 /* Everything the fit and the replicates have found. */
 static void npksdi_blob_body(npksdi_walk *walk, npksd_tester *t)
 {
-    int flags = (int)t->model_.flags_;
-    npksdi_blob_int(walk, &flags);
-    t->model_.flags_ = (unsigned)flags;
+    t->model_.flags_ = (unsigned)npksdi_blob_whole(walk, t->model_.flags_, 4);
     npksdi_blob_real(walk, &t->model_.bandwidth_);
     npksdi_blob_real(walk, &t->model_.reference_rows_);
     npksdi_tester_arrays(t, walk);
@@ -5921,20 +5796,16 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         if (t.model_.kernels_.wanted_[c])
             scales[k++] = t.model_.kernels_.scale_[c];
     size_t total = 0;
-    for (int writing = 0; writing < 2; writing++) {
+    for (int writing = 0; writing <= (buffer != NULL); writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
+        if (writing && capacity < total)
+            return NPKSD_ERROR_MEMORY;
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
-        total = walk.at_ + 8;
-        if (writing) {
-            uint64_t sum = npksdi_blob_sum(walk.block_, walk.at_);
-            npksdi_blob_word(&walk, &sum, 8);
-        } else if (buffer == NULL || capacity < total) {
-            if (buffer == NULL)
-                *size = total;
-            return buffer == NULL ? NPKSD_OK : NPKSD_ERROR_MEMORY;
-        }
+        uint64_t sum = writing ? npksdi_blob_sum(walk.block_, walk.at_) : 0;
+        npksdi_blob_word(&walk, &sum, 8);
+        total = walk.at_;
     }
     *size = total;
     return NPKSD_OK;
@@ -5950,39 +5821,39 @@ static int npksdi_within(const npksd_real *values, size_t count, npksd_real low,
 
 /* A blob may come from anywhere: what was read must be something that a fit can produce, as far as
    memory and arithmetic depend on it. */
-static int npksdi_blob_sane(const npksd_tester *t)
+static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
-    const npksdi_model *model = &t->model_;
-    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP;
-    size_t m = model->m_, drawn = 0, pilot = npksdi_pilot_sets(model);
-    size_t margins = model->has_margins_ ? m : 0, pairs = model->pair_columns_;
+    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
+    size_t m = model->m_, active = 0, pairs = model->pair_columns_;
+    size_t gauges = npksdi_pilot_sets(model) > 0 ? model->gauge_count_ : 0;
+    size_t margins = model->has_margins_ ? m : 0, waves = model->has_waves_ ? 1 : 0;
     size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_;
-    int sane = npksdi_in_range(model->bandwidth_, 1 / wide, wide) && model->flags_ < 32
-        && model->reference_rows_ >= 0
+    int sane = model->flags_ < 32 && npksdi_within(&model->bandwidth_, 1, 1 / wide, wide)
+        && npksdi_within(&model->reference_rows_, 1, 0, all)
+        && npksdi_within(model->weights_, m, 0, 1)
+        && npksdi_within(model->scale_, m, NPKSDI_TINY, all)
+        && npksdi_within(model->knot_low_, m, -most, most)
+        && npksdi_within(model->knot_inverse_, m, 0, 2 / NPKSDI_KNOTS_LEAST)
         && npksdi_within(model->centres_, m * centre * model->centre_count_, -most, most)
         && npksdi_within(model->frequencies_, model->frequency_panels_ * NPKSDI_T * m, -100, 100)
-        && npksdi_within(model->ring_, model->has_waves_ ? m * NPKSDI_T : 0, -100, 100)
-        && npksdi_within(model->waves_, model->has_waves_ ? NPKSDI_WAVES : 0, -2, 2)
+        && npksdi_within(model->ring_, waves * m * NPKSDI_T, -100, 100)
+        && npksdi_within(model->waves_, waves * NPKSDI_WAVES, -2, 2)
         && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
         && npksdi_within(model->means_, margins, -most, most)
         && npksdi_within(model->squares_, margins, 0, 10)
-        && npksdi_within(model->tails_, margins, -10, 10);
+        && npksdi_within(model->tails_, margins, -10, 10)
+        && npksdi_within(model->gauge_sd_, gauges, NPKSDI_TINY, all)
+        && npksdi_within(model->gauge_skew_, gauges, -3, 3);
     for (size_t k = 0; k < pairs; k++)
         sane &= model->paired_[k] < m
             && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);
-    for (size_t l = 0; l < model->gauge_count_ && pilot > 0; l++)
-        sane &= model->gauge_sd_[l] > 0 && npksdi_abs(model->gauge_skew_[l]) <= 3;
     for (size_t i = 0; i < m; i++) {
         uint32_t family = model->family_of_[i];
-        drawn += model->weights_[i] > 0;
-        sane &= npksdi_within(model->weights_ + i, 1, 0, 1) && model->scale_[i] >= NPKSDI_TINY;
+        active += model->weights_[i] > 0;
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
-        sane &= npksdi_abs(model->knot_low_[i]) <= most;
-        sane &= npksdi_in_range(model->knot_inverse_[i], 0, 2 / NPKSDI_KNOTS_LEAST);
     }
-    int all = model->options_.resample == 0 || model->options_.resample_redraw;
-    return sane && drawn > 0 && (all || drawn <= model->options_.resample);
+    return sane && active > 0 && (equal_weights || active <= model->options_.resample);
 }
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
@@ -6021,31 +5892,25 @@ static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void
 }
 
 /* A tester from a blob, in the caller's workspace or in memory that it owns. */
-static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t size,
-                                const npksd_allocator *allocator, void *workspace,
-                                size_t workspace_bytes)
+static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t size,
+                                const npksd_allocator *allocator, void *workspace, size_t bytes)
 {
     npksdi_walk walk;
-    npksd_tester plan, *t = NULL;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
-    if (needed == 0)
+    npksd_tester plan, *t;
+    if (npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0)
         return NPKSD_ERROR_FORMAT;
-    size_t m = plan.model_.m_;
-    npksd_status status = npksdi_tester_install(&t, &plan, needed, workspace, workspace_bytes);
-    if (status != NPKSD_OK)
-        return status;
-    npksdi_model_begin(&t->model_, &t->scratch_);
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
+    npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
-    if (t->model_.options_.resample == 0 || t->model_.options_.resample_redraw)
-        for (size_t i = 0; i < m; i++)
-            t->model_.weights_[i] = 1 / (npksd_real)m;
-    if (walk.bad_ || !npksdi_blob_sane(t)) {
+    if (!npksdi_blob_sane(model, npksdi_equal_weights(model)) || walk.bad_) {
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    for (size_t j = 0; j < m; j++) {
-        npksdi_set_ruler(&t->model_, j);
-        npksdi_set_edge_codes(&t->model_, j);
+    if (model->has_margins_)
+        npksdi_set_normal_scores(model->normal_scores_);
+    for (size_t j = 0; j < model->m_; j++) {
+        npksdi_set_ruler(model, j);
+        npksdi_set_edge_codes(model, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
     t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
@@ -6072,9 +5937,7 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes,
                                                size_t size, void *workspace, size_t workspace_bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL || workspace == NULL)
+    if (npksdi_missing(tester, bytes) || workspace == NULL)
         return NPKSD_ERROR_ARGUMENT;
     return npksdi_load(tester, bytes, size, NULL, workspace, workspace_bytes);
 }
@@ -6082,9 +5945,7 @@ NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL
+    if (npksdi_missing(tester, bytes)
         || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
         return NPKSD_ERROR_ARGUMENT;
     return npksdi_load(tester, bytes, size, allocator, NULL, 0);
@@ -6135,33 +5996,16 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     return NPKSD_OK;
 }
 
-/* Rows and scores as given become the columns of a panel, in units of the bandwidth. */
-static void npksdi_statistic_panel(const npksdi_model *model, npksdi_scratch *w,
-                                   const npksd_real *rows, const npksd_real *scores, size_t panel)
+/* The number of rows and scores as given, in units of the bandwidth, in a tester planned for it. */
+static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
+                                        const npksd_real *scores, const npksd_real *weights,
+                                        npksd_real *out)
 {
-    size_t m = model->m_, first = panel * NPKSDI_T;
-    npksd_real *x = w->x_ + first * m, *s = w->scores_, sigma = model->bandwidth_;
-    for (size_t j = 0; j < m; j++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            int there = first + l < model->n_;
-            size_t at = (first + l) * m + j;
-            npksd_real y = there ? (rows[at] - model->centre_[j]) / sigma : 0;
-            x[j * NPKSDI_T + l] = npksdi_clamp(y, NPKSDI_UNSCALED_CLAMP);
-            s[j * NPKSDI_T + l] =
-                there ? npksdi_clamp(scores[at] * sigma, NPKSDI_UNSCALED_CLAMP) : 0;
-        }
-    npksdi_columns_panel(model, w, panel, x, s);
-}
-
-/* The number of rows and scores, with model and scratch in place. */
-static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
-                                        const npksd_real *rows, const npksd_real *scores,
-                                        const npksd_real *weights)
-{
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
+    const npksd_real most = NPKSDI_UNSCALED_CLAMP, sigma = model->options_.bandwidth;
     size_t n = model->n_, m = model->m_;
-    w->rng_ = model->options_.rng;
-    if (w->rng_.next_fn == NULL)
-        w->rng_ = npksd_rng_seeded(&w->rng_state_, model->options_.seed, 0);
+    npksdi_set_bandwidth(model, sigma);
     for (size_t j = 0; j < m; j++) {
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
         for (size_t a = 0; a < n; a++)
@@ -6172,27 +6016,35 @@ static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
     npksdi_clear_stein_sums(model, w);
     for (size_t k = 0; k < model->frequency_panels_; k++)
         npksdi_draw_frequencies(model, w, k);
-    for (size_t panel = 0; panel < model->panels_; panel++)
-        npksdi_statistic_panel(model, w, rows, scores, panel);
-    for (size_t k = 0; k < npksdi_sum_items(model); k++)
-        npksdi_evaluation_item(model, w, model->panels_ + k);
-    npksdi_finish_evaluation(model, w);
-    w->values_[0] = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
-    return npksdi_abs(w->values_[0]) < NPKSDI_HUGE ? NPKSD_OK : NPKSD_ERROR_NUMERIC;
+    for (size_t panel = 0; panel < model->panels_; panel++) {
+        npksd_real *x = w->x_ + panel * NPKSDI_T * m, *s = w->scores_;
+        for (size_t k = 0; k < m * NPKSDI_T; k++) {
+            size_t j = k / NPKSDI_T, a = panel * NPKSDI_T + k % NPKSDI_T, at = a * m + j;
+            x[k] = a < n ? npksdi_clamp((rows[at] - model->centre_[j]) / sigma, most) : 0;
+            s[k] = a < n ? npksdi_clamp(scores[at] * sigma, most) : 0;
+        }
+        npksdi_columns_panel(model, w, panel, x, s);
+    }
+    for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
+        npksdi_evaluation_item(model, w, k);
+    npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
+    if (!(npksdi_abs(value) < NPKSDI_HUGE))
+        return NPKSD_ERROR_NUMERIC;
+    *out = value;
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                         size_t m, const npksd_real *weights,
                                         const npksd_options *options, npksd_real *out)
 {
-    npksdi_model model;
-    npksdi_scratch w;
+    npksd_tester plan, *t;
     const npksd_real most = NPKSDI_UNSCALED_CLAMP, one = 1;
-    npksd_options o = npksd_default_options();
     if (rows == NULL || scores == NULL || out == NULL || options == NULL
         || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
         || options->scale_count > NPKSD_SCALES_MAX)
         return NPKSD_ERROR_ARGUMENT;
+    npksd_options o = npksd_default_options();
     o.allocator = options->allocator, o.rng = options->rng, o.seed = options->seed;
     o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
     o.features = options->features, o.bandwidth = options->bandwidth;
@@ -6203,7 +6055,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.estimator = NPKSD_ESTIMATOR_GAUSS;
     if (npksd_options_problem(&o, n, m) != NULL)
         return NPKSD_ERROR_ARGUMENT;
-    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
     if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
         || (weights != NULL && !npksdi_finite(weights, m)))
         return NPKSD_ERROR_NONFINITE;
@@ -6213,27 +6064,16 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
             return NPKSD_ERROR_NUMERIC;
-    npksdi_plan_model(&model, n, m, &o, 2);
-    NPKSD_MEMSET(&w, 0, sizeof w);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_COUNT, NULL);
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    size_t bytes = walk.at_ + NPKSDI_ALIGNMENT - 1;
-    void *memory = walk.bad_ ? NULL : npksdi_alloc(&o.allocator, bytes);
-    if (memory == NULL)
-        return NPKSD_ERROR_MEMORY;
-    NPKSD_MEMSET(memory, 0, bytes);
-    walk = npksdi_walk_begin(NPKSDI_PLACE, npksdi_aligned(memory));
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    npksdi_set_bandwidth(&model, o.bandwidth);
-    npksd_status status = npksdi_statistic_of(&model, &w, rows, scores, weights);
-    if (status == NPKSD_OK)
-        *out = w.values_[0];
-    npksdi_free(&o.allocator, memory, bytes);
+    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
+    o.replicates = 0;
+    npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, NULL, 0));
+    npksd_status status = npksdi_statistic_of(t, rows, scores, weights, out);
+    npksd_tester_destroy(t);
     return status;
 }
 
+#undef NPKSDI_TRY
 #ifdef __cplusplus
 }
 #endif
