@@ -46,13 +46,13 @@
  *     }
  *
  * WHAT IT TESTS
- *     n recorded rows of m numbers, and a function that draws such rows. Null hypothesis: the
+ *     Given n recorded rows of m numbers and a function that draws such rows. Null hypothesis: the
  *     recorded rows come from that function. p_value is exact for every n, m and every quality of
  *     the fit: P(p <= a) <= a for each a if the null hypothesis holds (the wild bootstrap excepted,
- *     see calibration). A small p says "these rows are not from this generator". A large p does not
- *     say "the generator is right", only that n rows did not show a fault. Use rows that the
- *     generator was not fitted to. One call draws one data set: rows inside it may depend on each
- *     other (a trajectory, a session), data sets must not.
+ *     see calibration). A small p says "these rows are not from this generator"; a large p only
+ *     says that n rows did not show a fault. Use rows that the generator was not fitted to. One
+ *     call draws one data set: rows inside it may depend on each other (a trajectory, a session),
+ *     data sets must not.
  *
  * HOW
  *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
@@ -80,32 +80,31 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, whose memory must be aligned for npksd_real; nothing is allocated
- *     later. No call needs more than about 8 KiB of stack.
+ *     options.allocator once, for memory aligned for npksd_real; nothing is allocated later. No
+ *     call needs more than about 8 KiB of stack.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
- *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. So rows
- *     that you draw with npksd_rng_seeded(&state, 0, 0) are replicate 0 of a test with seed 0: for
- *     data of your own take another seed. A caller's rng with seek_fn keeps all of this; without it
+ *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows
+ *     drawn with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: take
+ *     another seed for data of your own. A caller's rng with seek_fn keeps all of this; without it
  *     numbers are used in order.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items: a generator call, or a piece of work of less than 1 ms
- *     at n = 1000, m = 100. The caller owns the clock and calls again while there is time. Any
- *     pattern of steps gives the same bits.
+ *     npksd_tester_step(t, k) does k items: a generator call, or less than 1 ms of work at n =
+ *     1000, m = 100. The caller owns the clock and calls again while there is time. Any pattern of
+ *     steps gives the same bits.
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
  *     except npksd_tester_replicates, which takes it const, one worker a thread. A C++ callback may
  *     throw through create, step, check and replicates if the implementation is compiled as C++ or
- *     with -fexceptions. After step destroy the tester; after check or replicates it can be used
- *     again. Other calls would leak memory: catch in the callback, return non-zero.
+ *     with -fexceptions: destroy the tester after step, use it again after check or replicates.
+ *     Other calls would leak memory: catch in the callback, return non-zero.
  *
  * DETERMINISM
- *     The same binary gives the same bits. Other compilers and flags do too as long as they neither
- *     contract a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary
- *     only.
+ *     The same binary gives the same bits. So do other compilers and flags that neither contract
+ *     a*b+c (-ffp-contract=off) nor reorder sums. A BLAS build promises the same binary only.
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
@@ -134,14 +133,13 @@
  *     prepared. The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
- *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and
- *             MIRROR, MMD by frequencies, numbers combined half-way to normal scores, statistic U;
- *             the fit draws whole data sets, its bandwidth is a median over 8 pairs a row. All
- *             p-values change. Equal rows in another order have equal p (smooth = 0). Fixed
- *             samples: the pool of all rows is fitted, a replicate is n rows of it; n/2 synthetic
- *             rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A worker with
- *             scratch needs an rng of its own if the tester's is the caller's. New rule for
- *             generators that ignore their rng. step counts other items. Collinear features are no
+ *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
+ *             frequencies, numbers combined half-way to normal scores, statistic U; the fit draws
+ *             whole data sets, its bandwidth is a median over 8 pairs a row. Row order does not
+ *             matter (smooth = 0). Fixed samples: fit and replicates use the pool of all rows; n/2
+ *             synthetic rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A
+ *             worker with scratch needs its own rng if the tester's is the caller's. Generators
+ *             that ignore their rng: a new rule. step counts other items. Collinear features are no
  *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
  *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
  *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
@@ -426,24 +424,23 @@ typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution f
 NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
                                   npksd_sample_fn sample_fn, void *user_data,
                                   const npksd_options *options, npksd_result *result);
-/* Could observed (n rows of m numbers, row-major) have come from sample_fn? options NULL =
-   defaults. */
+/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. */
 
 NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
 /* The same with reasons. diagnosis or any array in it may be NULL; null_values, if not NULL,
-   receives result.replicates numbers, the statistics of the replicates. Not with stop_after. */
+   receives the statistics of the result.replicates replicates. Not with stop_after. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
                                           const npksd_options *options, npksd_result *result);
 /* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool; the fit uses all of it, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if all rows (or blocks) are exchangeable when they have one source. fit_rows is ignored.
-   At least npksd_samples_minimum(n) synthetic rows; with few of them a mode that the generator
-   lacks is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
+   pool; the fit uses all of it (fit_rows is ignored), and a replicate is n rows of it, drawn
+   without replacement. Exact if all rows (or blocks) are exchangeable when they have one source. At
+   least npksd_samples_minimum(n) synthetic rows; with few of them a mode that the generator lacks
+   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
 
 NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                    const npksd_real *synthetic, size_t rows,
@@ -460,16 +457,15 @@ NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
-/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on data
-   that the generator drew itself: the p-values must look uniform, and equal streams must give equal
-   rows. */
+/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
+   own data: p-values must look uniform, and equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
                                    const npksd_options *options, size_t runs,
                                    npksd_power_result *result);
-/* How often would n rows from alternative_fn be rejected? Plan your recording with it. One fit,
-   then `runs` checks. */
+/* How often would n rows from alternative_fn be rejected? To plan a recording: one fit, `runs`
+   checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
 
@@ -481,47 +477,45 @@ NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t
                                          npksd_sample_fn sample_fn, void *user_data,
                                          const npksd_options *options, void *workspace,
                                          size_t bytes);
-/* A tester inside workspace (any alignment), which must outlive it and stay where it is. No
-   allocation, now or later. */
+/* A tester inside workspace (any alignment), which must outlive it and stay where it is. */
 
 NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
-/* The same in one allocation from options.allocator; none later. */
+/* The same in one allocation from options.allocator. Neither allocates anything later. */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
 /* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
-   all is done, then NPKSD_OK. An error stays: create another tester; but an error in a check's
-   item discards that check only. */
+   all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
+   check only. */
 
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
 /* Items done and in all, those of a pending check included. Either pointer may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
-/* Test n rows against the finished tester; as often as you like. diagnosis may be NULL.
-   NPKSD_ERROR_STATE before the last step. Each p is exact over testers and data; given this one
-   tester its false-alarm rate is itself random, Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at
-   b = 499. Take more replicates where one tester serves many checks. */
+/* Test n rows against the finished tester (else NPKSD_ERROR_STATE), as often as you like. diagnosis
+   may be NULL. Each p is exact over testers and data; the false-alarm rate of one tester is itself
+   random, Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at b = 499. Take more replicates where one
+   tester serves many checks. */
 
 NPKSD_API npksd_status npksd_tester_check_begin(npksd_tester *tester, const npksd_real *observed);
 NPKSD_API npksd_status npksd_tester_check_end(npksd_tester *tester, npksd_result *result,
                                               npksd_diagnosis *diagnosis);
-/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end.
-   A second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
+/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end. A
+   second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
    stays pending. With features, row_influence is worked out in end: n F m work. */
 
 NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real *out,
                                          size_t capacity, size_t *count);
-/* The statistics of the replicates in the order drawn, for plots; count = how many there are, NULL
-   is fine. */
+/* The statistics of the replicates in the order drawn, for plots. count, if not NULL: how many. */
 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows,
                                            size_t count, npksd_real *scores);
-/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn.
-   With an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
-   replicate or a check is half done. A callback that fails leaves scores as they were; with
-   count > n, whole rows from the first on may have been written. */
+/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn;
+   with an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
+   replicate or a check is half done. If a callback fails, scores stay as they were; with count > n,
+   whole rows from the first on may have been written. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
@@ -530,21 +524,21 @@ NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffe
 
 NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
                                        size_t *workspace_bytes);
-/* What a blob holds, before any memory is asked for: rows and coordinates that a check reads, and
-   what npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load what
-   comes from elsewhere. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
+/* What a blob holds: rows and coordinates that a check reads, and the bytes that
+   npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load an
+   untrusted blob. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
 
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
 NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
                                               void *workspace, size_t workspace_bytes);
-/* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc) or in
-   memory of yours; it draws no replicates. Bytes that were cut, altered, or made by the other
+/* A tester that checks, scores and diagnoses, but draws no replicates; in one allocation (allocator
+   NULL = malloc) or in memory of yours. Bytes that were cut, altered, or made by the other
    precision or another version: NPKSD_ERROR_FORMAT. */
 
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* Rows and coordinates that a check reads. Ask a tester from a blob before you give it rows: the
-   blob says how many, whoever wrote it. Either pointer may be NULL. */
+/* Rows and coordinates that a check reads; for a tester from a blob, the blob decides: ask before
+   you give it rows. Either pointer may be NULL. */
 
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 /* Gives the memory of create back; does nothing for init or NULL. */
@@ -563,16 +557,16 @@ NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
 
 NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
 NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
-/* Bytes of a worker's scratch (any alignment), and numbers of a replicate: 1; with diagnose more.
-   Ask, never assume. */
+/* Bytes of a worker's scratch (any alignment); numbers of a replicate: 1, more with diagnose.
+   Ask. */
 
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker,
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
    prepared tester, each with a worker of its own; the numbers do not depend on the split. Where the
    tester's rng is the caller's, a worker with scratch needs an rng of its own
-   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error those before the replicate
-   that failed are in out, and the rest of out is as it was. */
+   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error, out has the replicates
+   before the one that failed. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -582,13 +576,11 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 /* ======== random numbers, options, text ======== */
 
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
+NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
+NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
 /* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed,
-   stream). */
-
-NPKSD_API npksd_real
-npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
-NPKSD_API npksd_real
-npksd_normal(npksd_rng *rng); /* standard normal, ziggurat of 128 layers, exact */
+   stream). Uniform on [0, 1): the top 53 bits (float: 24) of a word. Standard normal: exact,
+   ziggurat of 128 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
@@ -620,6 +612,12 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
    ============================================================================================== */
+
+/* Chapters, in this order; search for >>name.
+     foundation    hooks maths rng linalg memory options model
+     a data set    rows summaries scores columns tiles frequencies moment waves margins evaluation
+     the test      calibration tester fit sums solve schedule check
+     the surface   api tests trials workers blob primitives */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
@@ -1448,55 +1446,47 @@ static int npksdi_wild(const npksd_options *o)
 
 static size_t npksdi_summary_dim(const npksd_options *o, size_t m)
 {
-    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK)
+    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK || o->summary == NPKSD_SUMMARY_NONE)
         return 0;
-    switch (o->summary) {
-    case NPKSD_SUMMARY_MEAN: return 1;
-    case NPKSD_SUMMARY_MEAN_VAR:
-    case NPKSD_SUMMARY_NEIGHBOURS: return 2;
-    case NPKSD_SUMMARY_ALL: return m - 1;
-    case NPKSD_SUMMARY_CALLBACK: return o->summary_dim;
-    default: return 0;
-    }
+    if (o->summary == NPKSD_SUMMARY_CALLBACK)
+        return o->summary_dim;
+    return o->summary == NPKSD_SUMMARY_ALL ? m - 1 : (o->summary == NPKSD_SUMMARY_MEAN ? 1 : 2);
 }
 
-/* How many polynomials in d <= 2 variables there are up to a total degree. */
-static size_t npksdi_t_terms(size_t d, size_t degree)
+/* Polynomials in so many variables up to a total degree: variables + degree choose variables. */
+static size_t npksdi_terms(size_t variables, size_t degree)
 {
-    return d == 0 ? 1 : (d == 1 ? degree + 1 : (degree + 1) * (degree + 2) / 2);
+    size_t terms = 1;
+    for (size_t v = 1; v <= variables; v++)
+        terms = terms * (degree + v) / v;
+    return terms;
 }
 
-/* Describe a family for these options; returns its number of features, SIZE_MAX / 4 when absurd. */
+/* Describe a family for these options; returns its number of features. */
 static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m,
                                      size_t kept)
 {
-    size_t d = npksdi_summary_dim(o, m), p = 0;
-    int all = m > 1 && o->summary == NPKSD_SUMMARY_ALL;
+    size_t d = npksdi_summary_dim(o, m);
     NPKSD_MEMSET(f, 0, sizeof *f);
-    if (d > SIZE_MAX / 16)
-        return SIZE_MAX / 4;
     f->kind_ = kind;
-    f->shared_ = all && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
+    f->shared_ = m > 1 && o->summary == NPKSD_SUMMARY_ALL
+        && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
     f->t_terms_ = 1;
     if (kind == NPKSD_ESTIMATOR_GAUSS) {
-        p = 2 + d;
+        f->features_ = 2 + d;
     } else if (kind == NPKSD_ESTIMATOR_POLY) {
         f->degree_ = o->degree > 0 ? o->degree : 3;
-        if (d > 2)
-            p = 1 + f->degree_ + 2 * d;
-        for (size_t g = 0; g <= f->degree_ && d <= 2; g++) /* g: degree in t */
-            p += (d == 2 ? g + 1 : (d == 1 || g == 0)) * (f->degree_ - g + 1);
+        f->features_ = d > 2 ? 1 + f->degree_ + 2 * d : npksdi_terms(1 + d, f->degree_);
     } else if (kind == NPKSD_ESTIMATOR_SPLINE) {
         f->degree_ = o->degree > 0 ? o->degree : 1;
         f->basis_ = o->basis > 0 ? o->basis : 10;
-        f->t_terms_ = d > 2 ? 1 : npksdi_t_terms(d, f->degree_);
-        p = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
+        f->t_terms_ = d > 2 ? 1 : npksdi_terms(d, f->degree_);
+        f->features_ = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
     } else {
         f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, kept);
-        p = 2 + d + f->basis_;
+        f->features_ = 2 + d + f->basis_;
     }
-    f->features_ = p;
-    return p;
+    return f->features_;
 }
 
 /* Rows of the fit sample that are kept: they fix scale, range, knots, edges and bandwidth. */
@@ -1506,36 +1496,43 @@ static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
                            npksdi_max_size(2, 4000000 / m));
 }
 
-static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
-{
-    return npksdi_finite(&value, 1) && value >= low && value <= high;
-}
-static int npksdi_is_flag(int value) { return value == 0 || value == 1; }
-
-/* Numbers that the components make of n rows of m; *two_sided if there is one among them. */
-static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m, int *two_sided)
+/* Numbers that the components make of n rows of m. */
+static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m)
 {
     size_t scales = o->scale_count > 0 ? o->scale_count : 2;
     size_t forms = (size_t)(o->statistic != NPKSD_STATISTIC_U)
         + (size_t)(o->statistic != NPKSD_STATISTIC_V && n > 1);
     unsigned c = o->components;
-    *two_sided = (c & (NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MARGIN)) != 0;
     return (c & NPKSD_COMPONENT_STEIN ? scales * forms : 0)
         + (c & NPKSD_COMPONENT_MIRROR ? scales : 0) + (c & NPKSD_COMPONENT_MOMENT ? forms : 0)
         + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? NPKSDI_MARGINS : 0)
         + (c & NPKSD_COMPONENT_PAIR && m > 1 ? 1 : 0);
 }
-/* Several numbers, or a two-sided one, must be made comparable first. */
+/* Several numbers, or a two-sided one alone, which MIRROR can be, must be made comparable first. */
 static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
 {
-    int two_sided;
-    return npksdi_count_numbers(o, n, m, &two_sided) > 1 || two_sided || o->diagnose;
+    return npksdi_count_numbers(o, n, m) > 1 || (o->components & NPKSD_COMPONENT_MIRROR)
+        || o->diagnose;
 }
 
-/* A rule: what holds of bad options, and the sentence that says so. */
+static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
+{
+    return npksdi_finite(&value, 1) && value >= low && value <= high;
+}
+static int npksdi_in_sizes(size_t value, size_t low, size_t high)
+{
+    return value >= low && value <= high;
+}
+
+/* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
+   range of a whole number, where a negative one is too large. */
 #define NPKSDI_REFUSE(condition, sentence)                                                         \
     if (condition)                                                                                 \
     return sentence
+#define NPKSDI_REAL(field, low, high, text)                                                        \
+    NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
+#define NPKSDI_WHOLE(field, low, high, text)                                                       \
+    NPKSDI_REFUSE(!npksdi_in_sizes((size_t)o->field, low, high), #field ": " text)
 
 static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
 {
@@ -1543,19 +1540,19 @@ static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t
     NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
     NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
                   "n and m: too many numbers");
-    NPKSDI_REFUSE(o->fit_rows < 2 || o->fit_rows > most, "fit_rows: from 2 to 2^28");
-    NPKSDI_REFUSE(o->replicates < 1 || o->replicates > most, "replicates: from 1 to 2^28");
-    NPKSDI_REFUSE(!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1),
+    NPKSDI_WHOLE(fit_rows, 2, most, "from 2 to 2^28");
+    NPKSDI_WHOLE(replicates, 1, most, "from 1 to 2^28");
+    NPKSDI_REFUSE(!npksdi_in_range(o->alpha, 0, 1) || !(o->alpha > 0) || !(o->alpha < 1),
                   "alpha: between 0 and 1, exclusive");
     NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
                   "replicates: 1/(replicates+1) > alpha can never reject");
-    NPKSDI_REFUSE(o->pilot > most, "pilot: at most 2^28");
-    NPKSDI_REFUSE(o->resample > 16777216, "resample: at most 2^24");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct),
+    NPKSDI_WHOLE(pilot, 0, most, "at most 2^28");
+    NPKSDI_WHOLE(resample, 0, 16777216, "at most 2^24");
+    NPKSDI_REFUSE((o->resample_redraw | o->resample_distinct) & ~1,
                   "resample_redraw, resample_distinct: 0 or 1");
     NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
                   "resample: more than m coordinates cannot be distinct");
-    NPKSDI_REFUSE(o->block < 1, "block: at least 1");
+    NPKSDI_WHOLE(block, 1, SIZE_MAX, "at least 1");
     NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
                   "allocator: both functions or neither");
     NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
@@ -1566,43 +1563,33 @@ static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t
 static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
 {
     npksdi_family family;
-    int kind = o->estimator;
-    NPKSDI_REFUSE(o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK,
-                  "summary: unknown value");
-    NPKSDI_REFUSE(o->summary == NPKSD_SUMMARY_CALLBACK
-                      && (o->summary_fn == NULL || o->summary_dim == 0),
+    int kind = o->estimator, summary_callback = o->summary == NPKSD_SUMMARY_CALLBACK;
+    NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
+    NPKSDI_REFUSE(summary_callback && (o->summary_fn == NULL || o->summary_dim == 0),
                   "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
-    NPKSDI_REFUSE(kind < NPKSD_ESTIMATOR_AUTO || kind > NPKSD_ESTIMATOR_CALLBACK,
-                  "estimator: unknown value");
+    NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
     NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
                   "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
-    NPKSDI_REFUSE(
-        o->degree > 8
-            || (o->degree > 3 && (kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO)),
-        "degree: at most 8 (in t, for SPLINE: 3)");
-    NPKSDI_REFUSE(o->basis > NPKSD_FEATURES_MAX, "basis: at most 256");
+    int splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
+    NPKSDI_WHOLE(degree, 0, splines ? 3 : 8, "at most 8 (in t, for SPLINE: 3)");
+    NPKSDI_WHOLE(basis, 0, NPKSD_FEATURES_MAX, "at most 256");
     NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
                   "basis: a cubic spline has at least 4");
-    NPKSDI_REFUSE(!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)), "ridge: from 0 to 1e6");
+    NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
+    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && summary_callback, "summary_dim: too large");
     NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
                       && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
                           > NPKSD_FEATURES_MAX,
                   "estimator, summary, degree, basis: more than 256 features a coordinate");
-    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK,
-                  "summary_dim: too large");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->standardize), "standardize: 0 or 1");
-    NPKSDI_REFUSE(!npksdi_in_range(o->smooth, 0, 1000),
-                  "smooth: from 0 to 1000 standard deviations");
+    NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
+    NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
     return NULL;
 }
 
 static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, size_t m)
 {
-    int two_sided;
-    NPKSDI_REFUSE(o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ,
-                  "kernel: unknown value");
-    NPKSDI_REFUSE(!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP),
-                  "bandwidth: finite and not negative");
+    NPKSDI_WHOLE(kernel, 0, NPKSD_KERNEL_IMQ, "unknown value");
+    NPKSDI_REAL(bandwidth, 0, NPKSDI_UNSCALED_CLAMP, "finite and not negative");
     NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
                   "bandwidth: too small");
     NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
@@ -1610,20 +1597,16 @@ static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, si
     for (size_t c = 0; c < o->scale_count; c++)
         NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
                       "scales: from 1e-6 to 1e6");
-    NPKSDI_REFUSE(o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR,
-                  "form: unknown value");
-    NPKSDI_REFUSE(o->statistic < NPKSD_STATISTIC_U || o->statistic > NPKSD_STATISTIC_V,
-                  "statistic: unknown value");
-    NPKSDI_REFUSE(o->components == 0 || o->components > NPKSD_COMPONENT_ALL,
-                  "components: some of NPKSD_COMPONENT_");
-    if (npksdi_count_numbers(o, n, m, &two_sided) == 0)
-        return m > 1 || o->components != NPKSD_COMPONENT_PAIR
-            ? "statistic: a U-statistic needs two rows"
-            : "components: PAIR needs two columns";
-    NPKSDI_REFUSE(o->features > 1048576, "features: at most 2^20");
+    NPKSDI_WHOLE(form, 0, NPKSD_FORM_SCALAR, "unknown value");
+    NPKSDI_WHOLE(statistic, 0, NPKSD_STATISTIC_V, "unknown value");
+    NPKSDI_WHOLE(components, 1, NPKSD_COMPONENT_ALL, "some of NPKSD_COMPONENT_");
+    NPKSDI_REFUSE(m == 1 && o->components == NPKSD_COMPONENT_PAIR,
+                  "components: PAIR needs two columns");
+    NPKSDI_REFUSE(npksdi_count_numbers(o, n, m) == 0, "statistic: a U-statistic needs two rows");
+    NPKSDI_WHOLE(features, 0, 1048576, "at most 2^20");
     NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
                   "features: for the Gaussian kernel only");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->diagnose), "diagnose: 0 or 1");
+    NPKSDI_WHOLE(diagnose, 0, 1, "0 or 1");
     NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
                   "diagnose: in linear time only for NPKSD_FORM_VECTOR");
     return NULL;
@@ -1631,19 +1614,17 @@ static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, si
 
 static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, size_t m)
 {
-    NPKSDI_REFUSE(o->calibration != NPKSD_CALIBRATE_MONTE_CARLO && !npksdi_wild(o),
-                  "calibration: unknown value");
-    if (npksdi_wild(o)) {
-        NPKSDI_REFUSE(o->estimator != NPKSD_ESTIMATOR_CALLBACK,
-                      "calibration: the wild bootstrap is wrong for estimated scores");
-        NPKSDI_REFUSE(o->components != NPKSD_COMPONENT_STEIN,
-                      "components: the wild bootstrap allows STEIN only");
-        NPKSDI_REFUSE(o->features > 0 || o->smooth > 0,
-                      "features, smooth: not with the wild bootstrap");
-        NPKSDI_REFUSE(o->stop_after > 0 || o->resample_redraw,
-                      "stop_after, resample_redraw: not with the wild bootstrap");
-    }
-    NPKSDI_REFUSE(o->stop_after > o->replicates, "stop_after: at most replicates");
+    int wild = npksdi_wild(o);
+    NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
+    NPKSDI_REFUSE(wild && o->estimator != NPKSD_ESTIMATOR_CALLBACK,
+                  "calibration: the wild bootstrap is wrong for estimated scores");
+    NPKSDI_REFUSE(wild && o->components != NPKSD_COMPONENT_STEIN,
+                  "components: the wild bootstrap allows STEIN only");
+    NPKSDI_REFUSE(wild && (o->features > 0 || o->smooth > 0),
+                  "features, smooth: not with the wild bootstrap");
+    NPKSDI_REFUSE(wild && (o->stop_after > 0 || o->resample_redraw),
+                  "stop_after, resample_redraw: not with the wild bootstrap");
+    NPKSDI_WHOLE(stop_after, 0, o->replicates, "at most replicates");
     NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
                   "stop_after: not with a diagnosis, whose p-values it does not cover");
     NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
@@ -1653,16 +1634,10 @@ static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, 
 
 NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
 {
-    if (o == NULL)
-        return "options: a NULL pointer";
-    const char *problem = npksdi_problem_sizes(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_statistic(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_scores(o, m);
-    if (problem == NULL)
-        problem = npksdi_problem_calibration(o, n, m);
-    return problem;
+    const char *problem = o == NULL ? "options: a NULL pointer" : npksdi_problem_sizes(o, n, m);
+    problem = problem != NULL ? problem : npksdi_problem_statistic(o, n, m);
+    problem = problem != NULL ? problem : npksdi_problem_scores(o, m);
+    return problem != NULL ? problem : npksdi_problem_calibration(o, n, m);
 }
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
@@ -6332,49 +6307,42 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 /*
  * npksd.h is available under two licences; take the one you prefer.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE A - MIT License
  *
  * Copyright (c) 2026 npksd.h contributors
  *
- * Permission is hereby granted, free of charge, to any person obtaining a copy
- * of this software and associated documentation files (the "Software"), to deal
- * in the Software without restriction, including without limitation the rights
- * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
- * copies of the Software, and to permit persons to whom the Software is
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+ * associated documentation files (the "Software"), to deal in the Software without restriction,
+ * including without limitation the rights to use, copy, modify, merge, publish, distribute,
+ * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
  * furnished to do so, subject to the following conditions:
  *
- * The above copyright notice and this permission notice shall be included in all
- * copies or substantial portions of the Software.
+ * The above copyright notice and this permission notice shall be included in all copies or
+ * substantial portions of the Software.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
- * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
- * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
- * SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+ * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
  *
  * This is free and unencumbered software released into the public domain.
  *
- * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
- * software, either in source code form or as a compiled binary, for any purpose,
- * commercial or non-commercial, and by any means.
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either
+ * in source code form or as a compiled binary, for any purpose, commercial or non-commercial, and
+ * by any means.
  *
- * In jurisdictions that recognize copyright laws, the author or authors of this
- * software dedicate any and all copyright interest in the software to the public
- * domain. We make this dedication for the benefit of the public at large and to
- * the detriment of our heirs and successors. We intend this dedication to be an
- * overt act of relinquishment in perpetuity of all present and future rights to
- * this software under copyright law.
+ * In jurisdictions that recognize copyright laws, the author or authors of this software dedicate
+ * any and all copyright interest in the software to the public domain. We make this dedication for
+ * the benefit of the public at large and to the detriment of our heirs and successors. We intend
+ * this dedication to be an overt act of relinquishment in perpetuity of all present and future
+ * rights to this software under copyright law.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
- * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
- * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+ * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */
