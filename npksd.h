@@ -683,11 +683,7 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_HOT static
 #endif
-#ifdef NPKSD_STATIC
 #define NPKSDI_DEF NPKSD_API
-#else
-#define NPKSDI_DEF
-#endif
 
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
@@ -697,22 +693,20 @@ typedef uint32_t npksdi_bits;
 #define NPKSDI_PICK(of_float, of_double) (of_double)
 typedef uint64_t npksdi_bits;
 #endif
-enum {
-    NPKSDI_MANTISSA = NPKSDI_PICK(23, 52),
-    NPKSDI_BIAS = NPKSDI_PICK(127, 1023),
-    NPKSDI_TURNS = NPKSDI_PICK(8192, 1073741824)
-};
-#define NPKSDI_TINY           NPKSDI_PICK(FLT_MIN, DBL_MIN)
-#define NPKSDI_LARGEST        NPKSDI_PICK(FLT_MAX, DBL_MAX)
-#define NPKSDI_EPSILON        NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON)
-#define NPKSDI_HUGE           NPKSDI_PICK(1e37f, 1e300)
-#define NPKSDI_CLAMP          NPKSDI_PICK(1e4f, 1e6)    /* largest scaled value */
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_PICK(1e15f, 1e140) /* largest coordinate: it is squared */
-#define NPKSDI_EXP_LOW        NPKSDI_PICK(-87.0f, -708.0)
-#define NPKSDI_ANGLE_MAX      NPKSDI_PICK(1e4f, 1e9)
-#define NPKSDI_TIE            NPKSDI_PICK(1e-3f, 1e-8) /* closer ones are equal, in units of T */
-#define NPKSDI_ROUNDING       NPKSDI_PICK(1e-3f, 1e-6) /* least deviation relative to a mean */
-#define NPKSDI_SKEW_LEAST     NPKSDI_PICK(0.05f, 0.01) /* a smaller skewness is none */
+enum { NPKSDI_MANTISSA = NPKSDI_PICK(23, 52), NPKSDI_BIAS = NPKSDI_PICK(127, 1023) };
+static const npksd_real NPKSDI_TINY = NPKSDI_PICK(FLT_MIN, DBL_MIN);
+static const npksd_real NPKSDI_LARGEST = NPKSDI_PICK(FLT_MAX, DBL_MAX);
+static const npksd_real NPKSDI_EPSILON = NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON);
+static const npksd_real NPKSDI_HUGE = NPKSDI_PICK(1e37f, 1e300);
+static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled value */
+static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
+static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
+static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
+static const npksd_real NPKSDI_TIE =
+    NPKSDI_PICK(1e-3f, 1e-8); /* closer ones are equal, units of T */
+static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6); /* least deviation / mean */
+static const npksd_real NPKSDI_SKEW_LEAST =
+    NPKSDI_PICK(0.05f, 0.01); /* a smaller skewness is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -731,8 +725,7 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: two loops, as compilers make branches of two limits in
-   one. */
+/* One panel column kept within limits: of two limits in one loop compilers make branches. */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 {
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -751,8 +744,7 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove
-   it. */
+/* An exponent of all ones is NaN or infinity: by bits, so that no compiler flag removes it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
@@ -799,8 +791,7 @@ static npksd_real npksdi_exp(npksd_real x)
     return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
 }
 
-/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2
-   atanh((f-1)/(f+1)). */
+/* log(x), x > 0 and normal: x = 2^k f, sqrt(1/2) <= f < sqrt(2), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
     npksdi_pun pun;
@@ -823,8 +814,7 @@ static npksd_real npksdi_log(npksd_real x)
    of selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
-    const int whole =
-        NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
+    const int whole = NPKSDI_PICK(8192, 1073741824); /* quarter turns, positive with these: 4 k */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
@@ -853,8 +843,7 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
 }
 
 #ifdef NPKSD_NO_MALLOC
-/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an
-   ulp. */
+/* Newton's iteration from a guess that halves the exponent: right to an ulp. */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
@@ -881,10 +870,8 @@ static npksd_real npksdi_sqrt(npksd_real x)
 #ifndef NPKSD_SQRT
 #ifdef NPKSD_NO_MALLOC
 #define NPKSD_SQRT(x) npksdi_sqrt(x)
-#elif defined(NPKSD_FLOAT)
-#define NPKSD_SQRT(x) sqrtf(x)
 #else
-#define NPKSD_SQRT(x) sqrt(x)
+#define NPKSD_SQRT(x) NPKSDI_PICK(sqrtf, sqrt)(x)
 #endif
 #endif
 #ifdef NPKSD_SIN
@@ -895,28 +882,14 @@ static npksd_real npksdi_sqrt(npksd_real x)
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
 
-/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream
-   r. */
+/* Every purpose has streams of its own: no number is used twice. Replicate r is stream r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
-enum {
-    NPKSDI_REPLICATE,
-    NPKSDI_FIT,
-    NPKSDI_PILOT,
-    NPKSDI_OBSERVED,
-    NPKSDI_INDEX_SET,
-    NPKSDI_FREQUENCIES,
-    NPKSDI_RING,
-    NPKSDI_PAIRS,
-    NPKSDI_KEPT,
-    NPKSDI_KEPT_NOISE,
-    NPKSDI_HELD_OUT,
-    NPKSDI_SIGNS,
-    NPKSDI_TRIAL
-};
+enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET };
+enum { NPKSDI_FREQUENCIES = NPKSDI_INDEX_SET + 1, NPKSDI_RING, NPKSDI_PAIRS, NPKSDI_KEPT };
+enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSDI_TRIAL };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor
-   busy. */
+   (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
 #define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
 #define NPKSDI_ROUND(by)                                                                           \
     (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
@@ -927,8 +900,8 @@ static void npksdi_rng_fill(npksd_rng_state *state)
 {
     uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
     uint64_t block = state->index_ / 2 + k0;
-    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1,
-             b3 = k1;
+    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3;
+    uint64_t b0 = k1, b1 = k1, b2 = k1, b3 = k1;
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
     NPKSDI_INJECT(k1, k2 + 1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
@@ -982,11 +955,8 @@ NPKSDI_INLINE uint64_t npksdi_word(npksd_rng *rng)
 
 NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 {
-#ifdef NPKSD_FLOAT
-    return (npksd_real)(uint32_t)(word >> 40) * (1.0f / 16777216.0f);
-#else
-    return (npksd_real)(int64_t)(word >> 11) * (1.0 / 9007199254740992.0);
-#endif
+    return NPKSDI_PICK((npksd_real)(uint32_t)(word >> 40) * (1 / 16777216.0f),
+                       (npksd_real)(int64_t)(word >> 11) * (1 / 9007199254740992.0));
 }
 
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
@@ -1030,9 +1000,8 @@ static const npksd_real npksdi_layers[129] = {
     0,
 };
 
-/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is
-   then taken: no rng worth the name comes there (a chance of 2^-200), and a broken one does not
-   hang the program. */
+/* A caller's rng may be stuck at one word for ever: what would be rejected after 200 rejections is
+   accepted. A sound rng never comes there (a chance of 2^-200), a broken one hangs no program. */
 enum { NPKSDI_TRIES = 200 };
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
@@ -1046,6 +1015,8 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
     return r + x;
 }
 
+static npksd_real npksdi_bell(npksd_real x) { return NPKSD_EXP(NPKSDI_C(-0.5) * x * x); }
+
 /* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
@@ -1054,24 +1025,19 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
         size_t layer = (size_t)(word & 127);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
         if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
-            if (layer == 0) {
+            npksd_real low = npksdi_bell(npksdi_layers[layer]);
+            npksd_real high = npksdi_bell(npksdi_layers[layer + 1]);
+            if (layer == 0)
                 x = npksdi_normal_tail(rng);
-            } else {
-                npksd_real outer = npksdi_layers[layer], inner = npksdi_layers[layer + 1];
-                npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
-                npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
-                npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
-                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x) && tries < NPKSDI_TRIES)
-                    continue;
-            }
+            else if (low + npksdi_unit(npksdi_word(rng)) * (high - low) >= npksdi_bell(x)
+                     && tries < NPKSDI_TRIES)
+                continue;
         }
-        return x
-            * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
+        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* the sign: no branch to guess */
     }
 }
 
-/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too
-   large. */
+/* Uniform on 0 .. bound-1: draw under the next power of two, reject what is too large. */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
     uint64_t mask = (uint64_t)bound - 1;
@@ -1091,34 +1057,50 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 #ifndef NPKSD_BLAS_INT
 #define NPKSD_BLAS_INT int
 #endif
-#ifdef NPKSD_FLOAT
-#define NPKSDI_CBLAS_GEMM cblas_sgemm
-#else
-#define NPKSDI_CBLAS_GEMM cblas_dgemm
-#endif
-#define NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)               \
-    NPKSDI_CBLAS_GEMM(CblasRowMajor, (turned) ? CblasTrans : CblasNoTrans, CblasNoTrans,           \
-                      (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms),  \
-                      1, A, (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, \
-                      C, (NPKSD_BLAS_INT)(ldc))
+#define NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)           \
+    NPKSDI_PICK(cblas_sgemm, cblas_dgemm)                                                          \
+    (CblasRowMajor, (transposed) ? CblasTrans : CblasNoTrans, CblasNoTrans,                        \
+     (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms), 1, A,             \
+     (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, C,                     \
+     (NPKSD_BLAS_INT)(ldc))
 #endif
 #ifndef NPKSD_BLAS_INT
 #define NPKSD_BLAS_INT ptrdiff_t
 #endif
 
+/* out += factor * v, over the lanes of a panel */
+NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real factor,
+                                     const npksd_real *NPKSDI_RESTRICT v)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] += factor * v[l];
+}
+
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
    or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store. */
-NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
-                                        const npksd_real *NPKSDI_RESTRICT A, size_t row,
-                                        size_t column, const npksd_real *NPKSDI_RESTRICT B,
-                                        size_t stride, size_t terms, int accumulate)
+   and rows inside of terms, so that no sum waits for its own last store.
+   NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
+   C = A B or C = A' B (transposed), plus C if accumulate. Small products, and sizes that its
+   integers cannot hold, stay here. */
+NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
+                                     const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                     const npksd_real *NPKSDI_RESTRICT B, size_t stride,
+                                     size_t terms, int accumulate)
 {
     size_t fours = terms / 4 * 4, pairs = rows / 2 * 2;
+#ifdef NPKSD_GEMM
+    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
+    int transposed = row == 1 && column != 1;
+    size_t lda = transposed ? column : row;
+    if (rows >= 4 && terms >= 8 && lda >= (transposed ? rows : terms) && rows <= most
+        && terms <= most && lda <= most && stride <= most && across <= most) {
+        NPKSD_GEMM(transposed, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
+        return;
+    }
+#endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            out[a * across + l] = 0;
+        NPKSD_MEMSET(out + a * across, 0, NPKSDI_T * sizeof *out);
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
             npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
@@ -1134,41 +1116,10 @@ NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t 
             }
         }
     for (size_t j = fours; j < terms; j++)
-        for (size_t a = 0; a < rows; a++) {
-            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-            const npksd_real *b = B + j * stride;
-            npksd_real p0 = A[a * row + j * column];
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                o0[l] += p0 * b[l];
-        }
-    for (size_t j = 0; j < fours && pairs < rows; j++) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + pairs * across;
-        const npksd_real *b = B + j * stride;
-        npksd_real p0 = A[pairs * row + j * column];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            o0[l] += p0 * b[l];
-    }
-}
-
-/* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
-   C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers
-   cannot hold, stay here. */
-NPKSDI_INLINE void npksdi_product_best(npksd_real *out, size_t across, size_t rows,
-                                       const npksd_real *A, size_t row, size_t column,
-                                       const npksd_real *B, size_t stride, size_t terms,
-                                       int accumulate)
-{
-#ifdef NPKSD_GEMM
-    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
-    int turned = row == 1 && column != 1;
-    size_t lda = turned ? column : row;
-    if (rows >= 4 && terms >= 8 && lda >= (turned ? rows : terms) && rows <= most && terms <= most
-        && lda <= most && stride <= most && across <= most) {
-        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
-        return;
-    }
-#endif
-    npksdi_product_plain(out, across, rows, A, row, column, B, stride, terms, accumulate);
+        for (size_t a = 0; a < rows; a++)
+            npksdi_add_scaled(out + a * across, A[a * row + j * column], B + j * stride);
+    for (size_t j = 0; j < fours && pairs < rows; j++)
+        npksdi_add_scaled(out + pairs * across, A[pairs * row + j * column], B + j * stride);
 }
 
 /* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
@@ -1176,33 +1127,29 @@ NPKSDI_HOT void npksdi_product(npksd_real *out, size_t across, size_t rows, cons
                                size_t row, size_t column, const npksd_real *B, size_t stride,
                                size_t terms, int accumulate)
 {
-    npksdi_product_best(out, across, rows, A, row, column, B, stride, terms, accumulate);
+    npksdi_product_of(out, across, rows, A, row, column, B, stride, terms, accumulate);
 }
 NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A,
                                      const npksd_real *B, size_t terms)
 {
-    npksdi_product_best(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
+    npksdi_product_of(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
 
 /* Sum of the lanes, pairwise. */
 static npksd_real npksdi_lane_sum(const npksd_real *lanes)
 {
-    npksd_real half[NPKSDI_T / 2];
-    for (size_t l = 0; l < NPKSDI_T / 2; l++)
-        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
-    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
+    npksd_real sum[NPKSDI_T];
+    NPKSD_MEMCPY(sum, lanes, sizeof sum);
+    for (size_t width = NPKSDI_T / 2; width > 0; width /= 2)
         for (size_t l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+            sum[l] += sum[l + width];
+    return sum[0];
 }
 
-static npksd_real npksdi_dot(const npksd_real *NPKSDI_RESTRICT a,
-                             const npksd_real *NPKSDI_RESTRICT b, size_t count)
+static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
 {
-    npksd_real lanes[NPKSDI_T], tail = 0;
+    npksd_real lanes[NPKSDI_T] = { 0 }, tail = 0;
     size_t i = 0;
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        lanes[l] = 0;
     for (; i + NPKSDI_T <= count; i += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
             lanes[l] += a[i + l] * b[i + l];
@@ -1324,7 +1271,7 @@ static npksdi_walk npksdi_walk_begin(int mode, void *block)
     return walk;
 }
 
-#define NPKSDI_ALIGNMENT 64 /* a cache line: no vector of a panel lies across two */
+enum { NPKSDI_ALIGNMENT = 64 }; /* a cache line: no vector of a panel lies across two */
 static void *npksdi_aligned(void *memory)
 {
     size_t past = (size_t)((uintptr_t)memory % NPKSDI_ALIGNMENT);
@@ -1334,11 +1281,9 @@ static void *npksdi_aligned(void *memory)
 /* Sizes that only grow and never wrap: after an overflow bad_ stays set. */
 static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 {
-    if (a != 0 && b > SIZE_MAX / 4 / a) {
-        walk->bad_ = 1;
-        return 0;
-    }
-    return a * b;
+    int wraps = a != 0 && b > SIZE_MAX / 4 / a;
+    walk->bad_ |= wraps;
+    return wraps ? 0 : a * b;
 }
 
 /* Room for count x each things of the given size; where it is, if there is a block already. */
@@ -6269,24 +6214,14 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_C
 #undef NPKSDI_PICK
 #undef NPKSDI_C4
-#undef NPKSDI_TINY
-#undef NPKSDI_LARGEST
-#undef NPKSDI_EPSILON
-#undef NPKSDI_HUGE
-#undef NPKSDI_CLAMP
-#undef NPKSDI_UNSCALED_CLAMP
-#undef NPKSDI_EXP_LOW
-#undef NPKSDI_ANGLE_MAX
-#undef NPKSDI_TIE
-#undef NPKSDI_ROUNDING
-#undef NPKSDI_SKEW_LEAST
 #undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_CBLAS_GEMM
 #undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
 #undef NPKSDI_REFUSE
+#undef NPKSDI_REAL
+#undef NPKSDI_WHOLE
 #undef NPKSDI_MODEL_ARRAYS
 #undef NPKSDI_SCRATCH_ARRAYS
 #undef NPKSDI_NULL_ARRAYS
@@ -6294,7 +6229,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_STAGES
 #undef NPKSDI_CONSTANT
 #undef NPKSDI_KNOTS_LEAST
-#undef NPKSDI_ALIGNMENT
 #undef NPKSDI_MAGIC
 #undef NPKSDI_MALLOC
 #undef NPKSDI_FREE
