@@ -71,8 +71,7 @@
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
- *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in
- *        memory of your own; saved as a blob and loaded on a device
+ *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
@@ -123,8 +122,8 @@
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm
- *                              (with NPKSD_BLAS_INT, default int)
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: its sizes, int
+ *     NPKSD_USE_CBLAS          the same by cblas_?gemm
  *
  * ERRORS
  *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and
@@ -160,8 +159,10 @@
 /* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
    engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
 #ifdef NPKSD_FLOAT
+typedef float npksd_real;
 #define NPKSDI_BASE_NAME(name) npksdf_##name
 #else
+typedef double npksd_real;
 #define NPKSDI_BASE_NAME(name) npksd_##name
 #endif
 #ifdef NPKSD_NAMESPACE
@@ -229,12 +230,6 @@ extern "C" {
 #endif
 
 /* ======== types ======== */
-
-#ifdef NPKSD_FLOAT
-typedef float npksd_real;
-#else
-typedef double npksd_real;
-#endif
 
 /* name, value, text: the enum and npksd_status_string both come from this list */
 #define NPKSD_STATUS_LIST(X)                                                                       \
@@ -305,21 +300,12 @@ enum {
     NPKSD_ESTIMATOR_CALLBACK
 };
 enum { NPKSD_KERNEL_GAUSS, NPKSD_KERNEL_IMQ };
-enum {
-    NPKSD_FORM_VECTOR, /* a test function for each coordinate */
-    NPKSD_FORM_SCALAR  /* one for all: the paper's equations */
-};
+enum { NPKSD_FORM_VECTOR, NPKSD_FORM_SCALAR }; /* test functions: m, or one as in the paper */
 enum { NPKSD_STATISTIC_U, NPKSD_STATISTIC_UV, NPKSD_STATISTIC_V };
 enum { NPKSD_CALIBRATE_MONTE_CARLO, NPKSD_CALIBRATE_WILD_BOOTSTRAP };
-enum {
-    NPKSD_COMPONENT_STEIN = 1,
-    NPKSD_COMPONENT_MIRROR = 2,
-    NPKSD_COMPONENT_MOMENT = 4,
-    NPKSD_COMPONENT_MMD = 8,
-    NPKSD_COMPONENT_MARGIN = 16,
-    NPKSD_COMPONENT_PAIR = 32,
-    NPKSD_COMPONENT_ALL = 63
-};
+enum { NPKSD_COMPONENT_STEIN = 1, NPKSD_COMPONENT_MIRROR = 2, NPKSD_COMPONENT_MOMENT = 4 };
+enum { NPKSD_COMPONENT_MMD = 8, NPKSD_COMPONENT_MARGIN = 16, NPKSD_COMPONENT_PAIR = 32 };
+enum { NPKSD_COMPONENT_ALL = 63 };
 enum {
     NPKSD_FLAG_TIES = 1,                /* over 5 % repeated values in a column of the fit sample */
     NPKSD_FLAG_CONSTANT_COORDINATE = 2, /* a column of the fit sample never changes */
@@ -361,11 +347,11 @@ typedef struct npksd_options {
     int standardize;          /* 1: scale by the deviations of the fit sample; 0: centre only */
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
     size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
-    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; the bootstrap is asymptotic, for an */
-                       /* explicit score, independent rows and the component STEIN only */
+    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; bootstrap: asymptotic, see below */
     int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
     size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
+/* The wild bootstrap is for an explicit score, independent rows and the component STEIN alone. */
 
 typedef struct npksd_result {
     npksd_real statistic; /* T of the observed rows: the largest standardised number, or the only */
@@ -376,8 +362,7 @@ typedef struct npksd_result {
     size_t replicates;    /* replicates used */
     npksd_real p_low, p_high; /* 95 % interval for the p-value of endless replicates, same fit */
     npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range; /* share of observed rows outside the box of the fit sample (of the */
-                             /* synthetic rows, in npksd_test_samples) */
+    npksd_real out_of_range; /* part of observed rows outside the box of fit (synthetic) rows */
     unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
     unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
@@ -385,11 +370,11 @@ typedef struct npksd_result {
 typedef struct npksd_pair {
     size_t first, second;          /* columns, first < second */
     npksd_real observed, expected; /* correlation of normal scores: recorded rows, generator */
-    npksd_real p_adjusted;         /* of their difference, adjusted for looking at all pairs */
+    npksd_real p_adjusted;         /* of their difference, adjusted for testing all pairs */
 } npksd_pair;
 
 typedef struct npksd_diagnosis {
-    npksd_real *coordinate_statistic;  /* m, or NULL: share v_i of the V-statistic at scale 1 */
+    npksd_real *coordinate_statistic;  /* m, or NULL: part v_i of the V-statistic at scale 1 */
     npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, margin, spread */
     npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, adjusted for testing m columns */
     npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b) at scale 1 */
@@ -398,10 +383,9 @@ typedef struct npksd_diagnosis {
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
     size_t pair_capacity, pair_count;  /* pair_count is written: how many are there */
 } npksd_diagnosis;
-/* Zero-initialise it, then set what you want. A column or pair at or below alpha after adjustment
-   differs; the promise holds when nothing differs at all, and a changed dependence lights up every
-   column that takes part in it. Of more than 256 columns as many, drawn at random, are paired. All
-   but row_influence need options.diagnose. */
+/* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
+   or pair at or below alpha after adjustment differs; the promise holds when nothing differs at
+   all: a changed dependence shows in every column of it. At most 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
@@ -424,35 +408,32 @@ typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution f
 NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
                                   npksd_sample_fn sample_fn, void *user_data,
                                   const npksd_options *options, npksd_result *result);
-/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. */
-
 NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
-/* The same with reasons. diagnosis or any array in it may be NULL; null_values, if not NULL,
-   receives the statistics of the result.replicates replicates. Not with stop_after. */
+/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose:
+   the same with reasons; diagnosis or any array in it may be NULL; null_values, if not NULL,
+   receives the statistics of the result.replicates replicates; not with stop_after. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
                                           const npksd_options *options, npksd_result *result);
-/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool; the fit uses all of it (fit_rows is ignored), and a replicate is n rows of it, drawn
-   without replacement. Exact if all rows (or blocks) are exchangeable when they have one source. At
-   least npksd_samples_minimum(n) synthetic rows; with few of them a mode that the generator lacks
-   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
-
 NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                    const npksd_real *synthetic, size_t rows,
                                                    size_t m, const npksd_options *options,
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
-/* The same with reasons; "the generator" of the diagnosis is then the pool. */
+/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
+   pool, which is "the generator" of the diagnosis; the fit uses all of it (fit_rows is ignored),
+   and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
+   exchangeable when they have one source. With few synthetic rows a mode that the generator lacks
+   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
                                             size_t m);
-/* npksd_options_problem for npksd_test_samples. */
+/* The least number of synthetic rows, and npksd_options_problem for npksd_test_samples. */
 
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
@@ -471,26 +452,26 @@ NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn
 
 NPKSD_API npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
                                          size_t *bytes);
-/* Bytes that npksd_tester_init needs for these options, alignment slack included. */
-
 NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
                                          npksd_sample_fn sample_fn, void *user_data,
                                          const npksd_options *options, void *workspace,
                                          size_t bytes);
-/* A tester inside workspace (any alignment), which must outlive it and stay where it is. */
+/* A tester inside workspace (any alignment), which must outlive it and stay where it is. size: the
+   bytes it needs for these options, alignment slack included. */
 
 NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
-/* The same in one allocation from options.allocator. Neither allocates anything later. */
+NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
+/* The same in one allocation from options.allocator, which destroy gives back; nothing is allocated
+   later. destroy does nothing for init or NULL. */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
+NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
 /* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
    all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
-   check only. */
-
-NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
-/* Items done and in all, those of a pending check included. Either pointer may be NULL. */
+   check only. progress: items done and in all, a pending check included; either pointer may be
+   NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
@@ -522,12 +503,6 @@ NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffe
 /* The finished tester as bytes, the same on every machine; buffer NULL: only the size.
    NPKSD_ERROR_STATE before the last step, and for testers with score or summary callbacks. */
 
-NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
-                                       size_t *workspace_bytes);
-/* What a blob holds: rows and coordinates that a check reads, and the bytes that
-   npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load an
-   untrusted blob. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
-
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
 NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
@@ -536,12 +511,12 @@ NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void 
    NULL = malloc) or in memory of yours. Bytes that were cut, altered, or made by the other
    precision or another version: NPKSD_ERROR_FORMAT. */
 
+NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
+                                       size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* Rows and coordinates that a check reads; for a tester from a blob, the blob decides: ask before
-   you give it rows. Either pointer may be NULL. */
-
-NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* Gives the memory of create back; does nothing for init or NULL. */
+/* Rows and coordinates that a check reads, of a blob or a tester, and what npksd_tester_load_into
+   needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. A few bytes may ask for
+   gigabytes, or for more rows than you have: look before you use an untrusted blob. */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -553,20 +528,18 @@ typedef struct npksd_worker {
 } npksd_worker;
 
 NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
-/* All but the replicates. */
-
 NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
 NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
-/* Bytes of a worker's scratch (any alignment); numbers of a replicate: 1, more with diagnose.
-   Ask. */
+/* All but the replicates; then: bytes of a worker's scratch (any alignment), and numbers of a
+   replicate: 1, with diagnose more. Ask, never assume. */
 
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker,
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
-   prepared tester, each with a worker of its own; the numbers do not depend on the split. Where the
-   tester's rng is the caller's, a worker with scratch needs an rng of its own
-   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error, out has the replicates
-   before the one that failed. */
+   prepared tester, each with its own worker; the numbers do not depend on the split. Where the
+   tester's rng is the caller's, a worker with scratch needs an rng of its own (otherwise
+   NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error out has the replicates
+   before the one that failed; the rest of it is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -578,17 +551,16 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
 NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
 NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
-/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed,
-   stream). Uniform on [0, 1): the top 53 bits (float: 24) of a word. Standard normal: exact,
-   ziggurat of 128 layers. */
+/* The built-in generator for your own use, with key (seed, stream); uniform on [0, 1), the top 53
+   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 128 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
-/* NULL = fine for n rows of m numbers; otherwise which field is wrong and why. */
-
 NPKSD_API const char *npksd_status_string(npksd_status status);
-NPKSD_API const char *npksd_component_string(unsigned component); /* "STEIN", ... for texts */
-NPKSD_API int npksd_version(void); /* NPKSD_VERSION of the implementation */
+NPKSD_API const char *npksd_component_string(unsigned component);
+NPKSD_API int npksd_version(void);
+/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why. Strings for
+   texts: of a component "STEIN", ... version: NPKSD_VERSION of the implementation. */
 
 /* ======== primitives ======== */
 
@@ -611,13 +583,12 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
-   ============================================================================================== */
-
-/* Chapters, in this order; search for >>name.
+   Chapters, in this order (search for >>name):
      foundation    hooks maths rng linalg memory options model
      a data set    rows summaries scores columns tiles frequencies moment waves margins evaluation
      the test      calibration tester fit sums solve schedule check
-     the surface   api tests trials workers blob primitives */
+     the surface   api tests trials workers blob primitives
+   ============================================================================================== */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
@@ -639,11 +610,8 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 extern "C" {
 #endif
 
-#if defined(NPKSD_SIN) != defined(NPKSD_COS)
-#error "npksd.h: define NPKSD_SIN and NPKSD_COS together, or neither"
-#endif
-#if defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
-#error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
+#if defined(NPKSD_SIN) != defined(NPKSD_COS) || defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
+#error "npksd.h: define both of NPKSD_SIN, NPKSD_COS or neither, and NPKSD_MEMCPY, NPKSD_MEMSET too"
 #endif
 #if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
 #error "npksd.h: define NPKSD_USE_CBLAS or NPKSD_GEMM, not both"
@@ -702,11 +670,9 @@ static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled
 static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
 static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
 static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
-static const npksd_real NPKSDI_TIE =
-    NPKSDI_PICK(1e-3f, 1e-8); /* closer ones are equal, units of T */
-static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6); /* least deviation / mean */
-static const npksd_real NPKSDI_SKEW_LEAST =
-    NPKSDI_PICK(0.05f, 0.01); /* a smaller skewness is none */
+static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer: equal; of T */
+static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
+static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* less is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -814,6 +780,10 @@ static npksd_real npksdi_log(npksd_real x)
    of selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
+#ifdef NPKSD_SIN
+    *sine = NPKSD_SIN(x);
+    *cosine = NPKSD_COS(x);
+#else
     const int whole = NPKSDI_PICK(8192, 1073741824); /* quarter turns, positive with these: 4 k */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
@@ -840,6 +810,7 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
     npksd_real odd = (npksd_real)(k & 1), between = odd * (c - s);
     *sine = (s + between) * (npksd_real)(1 - (k & 2));
     *cosine = (c - between) * (npksd_real)(1 - ((k + 1) & 2));
+#endif
 }
 
 #ifdef NPKSD_NO_MALLOC
@@ -873,11 +844,6 @@ static npksd_real npksdi_sqrt(npksd_real x)
 #else
 #define NPKSD_SQRT(x) NPKSDI_PICK(sqrtf, sqrt)(x)
 #endif
-#endif
-#ifdef NPKSD_SIN
-#define NPKSDI_SINCOS(x, s, c) (*(s) = NPKSD_SIN(x), *(c) = NPKSD_COS(x))
-#else
-#define NPKSDI_SINCOS(x, s, c) npksdi_sincos(x, s, c)
 #endif
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
@@ -936,13 +902,10 @@ static void npksdi_rng_seek(uint64_t stream, void *user_data)
 
 NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
 {
-    npksd_rng rng;
+    npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     NPKSD_MEMSET(state, 0, sizeof *state);
     state->seed_ = seed;
     state->stream_ = stream;
-    rng.next_fn = npksdi_rng_next;
-    rng.seek_fn = npksdi_rng_seek;
-    rng.user_data = state;
     return rng;
 }
 
@@ -1040,10 +1003,9 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 /* Uniform on 0 .. bound-1: draw under the next power of two, reject what is too large. */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
-    uint64_t mask = (uint64_t)bound - 1;
+    uint64_t mask = (uint64_t)bound - 1, draw;
     for (int shift = 1; shift < 64; shift *= 2)
         mask |= mask >> shift;
-    uint64_t draw;
     int tries = 0;
     do
         draw = npksdi_word(rng) & mask;
@@ -1053,19 +1015,16 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 
 /* ======== >>linalg: the one product kernel, Cholesky, sorting ======== */
 
-#ifdef NPKSD_USE_CBLAS
 #ifndef NPKSD_BLAS_INT
 #define NPKSD_BLAS_INT int
 #endif
+#ifdef NPKSD_USE_CBLAS
 #define NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)           \
     NPKSDI_PICK(cblas_sgemm, cblas_dgemm)                                                          \
     (CblasRowMajor, (transposed) ? CblasTrans : CblasNoTrans, CblasNoTrans,                        \
      (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms), 1, A,             \
      (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, C,                     \
      (NPKSD_BLAS_INT)(ldc))
-#endif
-#ifndef NPKSD_BLAS_INT
-#define NPKSD_BLAS_INT ptrdiff_t
 #endif
 
 /* out += factor * v, over the lanes of a panel */
@@ -1079,10 +1038,9 @@ NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
    or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store.
-   NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
-   C = A B or C = A' B (transposed), plus C if accumulate. Small products, and sizes that its
-   integers cannot hold, stay here. */
+   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, does
+   C = A B or C = A' B (transposed), plus C if accumulate; small products, and sizes that do not fit
+   in NPKSD_BLAS_INT, stay here. */
 NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                      const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                                      const npksd_real *NPKSDI_RESTRICT B, size_t stride,
@@ -1212,27 +1170,17 @@ static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_rea
     }
 }
 
-/* Heap sort, ascending: no recursion, no extra memory, no bad case. */
+/* Shell sort, ascending: no recursion, no extra memory. Gaps shrink by 11/5 and end with 1. */
 static void npksdi_sort(npksd_real *v, size_t count)
 {
-    for (size_t start = count / 2, end = count; end > 1;) {
-        npksd_real value;
-        if (start > 0) {
-            value = v[--start];
-        } else {
-            value = v[--end];
-            v[end] = v[0];
+    for (size_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < count; i++) {
+            npksd_real value = v[i];
+            size_t hole = i;
+            for (; hole >= gap && v[hole - gap] > value; hole -= gap)
+                v[hole] = v[hole - gap];
+            v[hole] = value;
         }
-        size_t hole = start;
-        for (size_t child; (child = 2 * hole + 1) < end; hole = child) {
-            if (child + 1 < end && v[child + 1] > v[child])
-                child++;
-            if (!(v[child] > value))
-                break;
-            v[hole] = v[child];
-        }
-        v[hole] = value;
-    }
 }
 
 /* Mean of the two middle ones of sorted numbers. */
@@ -1264,10 +1212,7 @@ typedef struct npksdi_walk {
 
 static npksdi_walk npksdi_walk_begin(int mode, void *block)
 {
-    npksdi_walk walk;
-    NPKSD_MEMSET(&walk, 0, sizeof walk);
-    walk.mode_ = mode;
-    walk.block_ = (unsigned char *)block;
+    npksdi_walk walk = { mode, 0, 0, 0, (unsigned char *)block, NULL };
     return walk;
 }
 
@@ -1302,20 +1247,14 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
 /* A number of a blob, little-endian. */
 static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
-    if (walk->mode_ == NPKSDI_READ) {
-        *value = 0;
-        if (walk->size_ - walk->at_ < bytes) {
-            walk->bad_ = 1;
-            return;
-        }
-    }
-    for (size_t k = 0; k < bytes; k++) {
-        if (walk->mode_ == NPKSDI_READ)
-            *value |= (uint64_t)walk->blob_[walk->at_ + k] << (8 * k);
+    int reading = walk->mode_ == NPKSDI_READ, cut = reading && walk->size_ - walk->at_ < bytes;
+    *value = reading ? 0 : *value;
+    walk->bad_ |= cut;
+    for (size_t k = 0; k < bytes && !cut; k++, walk->at_++)
+        if (reading)
+            *value |= (uint64_t)walk->blob_[walk->at_] << (8 * k);
         else if (walk->block_ != NULL)
-            walk->block_[walk->at_ + k] = (unsigned char)(*value >> (8 * k));
-    }
-    walk->at_ += bytes;
+            walk->block_[walk->at_] = (unsigned char)(*value >> (8 * k));
 }
 static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
 {
@@ -1362,13 +1301,8 @@ typedef struct npksdi_family {
     size_t sums_at_; /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
-enum {
-    NPKSDI_FAMILIES_MAX = 3,
-    NPKSDI_RIDGES_MAX = 3,
-    NPKSDI_CANDIDATES = NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX,
-    NPKSDI_KEPT_MAX = 1000,
-    NPKSDI_MARGINS = 6 /* numbers of MARGIN */
-};
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_CANDIDATES = 3 * 3 };
+enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 6 }; /* rows of the fit; numbers of MARGIN */
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1441,23 +1375,20 @@ static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
                            npksdi_max_size(2, 4000000 / m));
 }
 
-/* Numbers that the components make of n rows of m. */
-static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m)
+/* Components that make numbers of n rows of m. */
+static unsigned npksdi_able_components(const npksd_options *o, size_t n, size_t m)
 {
-    size_t scales = o->scale_count > 0 ? o->scale_count : 2;
-    size_t forms = (size_t)(o->statistic != NPKSD_STATISTIC_U)
-        + (size_t)(o->statistic != NPKSD_STATISTIC_V && n > 1);
-    unsigned c = o->components;
-    return (c & NPKSD_COMPONENT_STEIN ? scales * forms : 0)
-        + (c & NPKSD_COMPONENT_MIRROR ? scales : 0) + (c & NPKSD_COMPONENT_MOMENT ? forms : 0)
-        + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? NPKSDI_MARGINS : 0)
-        + (c & NPKSD_COMPONENT_PAIR && m > 1 ? 1 : 0);
+    unsigned pair = NPKSD_COMPONENT_PAIR, u = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+    int no_u = n == 1 && o->statistic == NPKSD_STATISTIC_U;
+    return o->components & ~(m == 1 ? pair : 0) & ~(no_u ? u : 0);
 }
-/* Several numbers, or a two-sided one alone, which MIRROR can be, must be made comparable first. */
+/* Several numbers, or a two-sided one (MIRROR), must be made comparable first. */
 static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
 {
-    return npksdi_count_numbers(o, n, m) > 1 || (o->components & NPKSD_COMPONENT_MIRROR)
-        || o->diagnose;
+    unsigned c = npksdi_able_components(o, n, m);
+    int u_and_v = o->statistic == NPKSD_STATISTIC_UV && n > 1;
+    int single = c == NPKSD_COMPONENT_STEIN ? o->scale_count == 1 : c == NPKSD_COMPONENT_MOMENT;
+    return !((single && !u_and_v) || c == NPKSD_COMPONENT_PAIR) || o->diagnose;
 }
 
 static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
@@ -1547,7 +1478,7 @@ static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, si
     NPKSDI_WHOLE(components, 1, NPKSD_COMPONENT_ALL, "some of NPKSD_COMPONENT_");
     NPKSDI_REFUSE(m == 1 && o->components == NPKSD_COMPONENT_PAIR,
                   "components: PAIR needs two columns");
-    NPKSDI_REFUSE(npksdi_count_numbers(o, n, m) == 0, "statistic: a U-statistic needs two rows");
+    NPKSDI_REFUSE(!npksdi_able_components(o, n, m), "statistic: a U-statistic needs two rows");
     NPKSDI_WHOLE(features, 0, 1048576, "at most 2^20");
     NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
                   "features: for the Gaussian kernel only");
@@ -1618,7 +1549,7 @@ enum {
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
     NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
 };
-#define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
+static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
@@ -2810,7 +2741,7 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
     for (size_t i = 0; i < count; i++)
         sine[i] = npksdi_max(-NPKSDI_ANGLE_MAX, sine[i]);
     for (size_t i = 0; i < count; i++)
-        NPKSDI_SINCOS(sine[i], sine + i, cosine + i);
+        npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
 /* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies: for each
@@ -3956,7 +3887,7 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
     return NPKSD_OK;
 }
 
-#define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
+static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6); /* least range of the knots */
 
 /* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
    Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
@@ -5806,7 +5737,7 @@ static void npksdi_blob_int(npksdi_walk *walk, int *value)
     }
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
-#define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
+static const uint64_t NPKSDI_MAGIC = UINT64_C(0x626C6264736B706E);
 enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
@@ -6215,7 +6146,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_PICK
 #undef NPKSDI_C4
 #undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
@@ -6227,9 +6157,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_NULL_ARRAYS
 #undef NPKSDI_FIT_ARRAYS
 #undef NPKSDI_STAGES
-#undef NPKSDI_CONSTANT
-#undef NPKSDI_KNOTS_LEAST
-#undef NPKSDI_MAGIC
 #undef NPKSDI_MALLOC
 #undef NPKSDI_FREE
 #undef NPKSDI_RESTRICT
@@ -6242,7 +6169,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
  * npksd.h is available under two licences; take the one you prefer.
  *
  * ALTERNATIVE A - MIT License
- *
  * Copyright (c) 2026 npksd.h contributors
  *
  * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
@@ -6261,7 +6187,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
  * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
  * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
- *
  * This is free and unencumbered software released into the public domain.
  *
  * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either
