@@ -752,11 +752,6 @@ NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
     return p * power.value;
 }
 
-static npksd_real npksdi_exp(npksd_real x)
-{
-    return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
-}
-
 /* log(x), x > 0 and normal: x = 2^k f, sqrt(1/2) <= f < sqrt(2), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
@@ -832,7 +827,7 @@ static npksd_real npksdi_sqrt(npksd_real x)
 #ifdef NPKSD_EXP
 #define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
 #else
-#define NPKSD_EXP(x)         npksdi_exp(x)
+#define NPKSD_EXP(x)         npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x))
 #define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
 #endif
 #ifndef NPKSD_LOG
@@ -1236,11 +1231,8 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
 {
     size_t at = walk->at_, bytes = npksdi_times(walk, npksdi_times(walk, count, each), size);
     bytes = (bytes + NPKSDI_ALIGNMENT - 1) / NPKSDI_ALIGNMENT * NPKSDI_ALIGNMENT;
-    if (bytes > SIZE_MAX / 4 - at) {
-        walk->bad_ = 1;
-        return NULL;
-    }
-    walk->at_ += bytes;
+    walk->bad_ |= bytes > SIZE_MAX / 4 - at;
+    walk->at_ += walk->bad_ ? 0 : bytes;
     return walk->block_ != NULL ? walk->block_ + at : NULL;
 }
 
@@ -1410,9 +1402,52 @@ static int npksdi_in_sizes(size_t value, size_t low, size_t high)
 #define NPKSDI_WHOLE(field, low, high, text)                                                       \
     NPKSDI_REFUSE(!npksdi_in_sizes((size_t)o->field, low, high), #field ": " text)
 
-static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
+/* The rules of scores and calibration. */
+static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_t m)
+{
+    npksdi_family family;
+    int by_callback = o->summary == NPKSD_SUMMARY_CALLBACK, wild = npksdi_wild(o);
+    int kind = o->estimator,
+        splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
+    NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
+    NPKSDI_REFUSE(by_callback && (o->summary_fn == NULL || o->summary_dim == 0),
+                  "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
+    NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
+    NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
+                  "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
+    NPKSDI_WHOLE(degree, 0, splines ? 3 : 8, "at most 8 (in t, for SPLINE: 3)");
+    NPKSDI_WHOLE(basis, 0, NPKSD_FEATURES_MAX, "at most 256");
+    NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
+                  "basis: a cubic spline has at least 4");
+    NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
+    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && by_callback, "summary_dim: too large");
+    NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
+                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
+                          > NPKSD_FEATURES_MAX,
+                  "estimator, summary, degree, basis: more than 256 features a coordinate");
+    NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
+    NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
+    NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
+    NPKSDI_REFUSE(wild && o->estimator != NPKSD_ESTIMATOR_CALLBACK,
+                  "calibration: the wild bootstrap is wrong for estimated scores");
+    NPKSDI_REFUSE(wild && o->components != NPKSD_COMPONENT_STEIN,
+                  "components: the wild bootstrap allows STEIN only");
+    NPKSDI_REFUSE(wild && (o->features > 0 || o->smooth > 0),
+                  "features, smooth: not with the wild bootstrap");
+    NPKSDI_REFUSE(wild && (o->stop_after > 0 || o->resample_redraw),
+                  "stop_after, resample_redraw: not with the wild bootstrap");
+    NPKSDI_WHOLE(stop_after, 0, o->replicates, "at most replicates");
+    NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
+                  "stop_after: not with a diagnosis, whose p-values it does not cover");
+    NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
+                  "pilot: several numbers (or a two-sided one, or diagnose) need at least 2");
+    return NULL;
+}
+
+NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
 {
     const size_t most = 268435456;
+    NPKSDI_REFUSE(o == NULL, "options: a NULL pointer");
     NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
     NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
                   "n and m: too many numbers");
@@ -1433,37 +1468,6 @@ static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t
                   "allocator: both functions or neither");
     NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
                   "rng: next_fn is missing");
-    return NULL;
-}
-
-static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
-{
-    npksdi_family family;
-    int kind = o->estimator, summary_callback = o->summary == NPKSD_SUMMARY_CALLBACK;
-    NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
-    NPKSDI_REFUSE(summary_callback && (o->summary_fn == NULL || o->summary_dim == 0),
-                  "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
-    NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
-    NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
-                  "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
-    int splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
-    NPKSDI_WHOLE(degree, 0, splines ? 3 : 8, "at most 8 (in t, for SPLINE: 3)");
-    NPKSDI_WHOLE(basis, 0, NPKSD_FEATURES_MAX, "at most 256");
-    NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
-                  "basis: a cubic spline has at least 4");
-    NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
-    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && summary_callback, "summary_dim: too large");
-    NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
-                          > NPKSD_FEATURES_MAX,
-                  "estimator, summary, degree, basis: more than 256 features a coordinate");
-    NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
-    NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
-    return NULL;
-}
-
-static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, size_t m)
-{
     NPKSDI_WHOLE(kernel, 0, NPKSD_KERNEL_IMQ, "unknown value");
     NPKSDI_REAL(bandwidth, 0, NPKSDI_UNSCALED_CLAMP, "finite and not negative");
     NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
@@ -1485,35 +1489,7 @@ static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, si
     NPKSDI_WHOLE(diagnose, 0, 1, "0 or 1");
     NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
                   "diagnose: in linear time only for NPKSD_FORM_VECTOR");
-    return NULL;
-}
-
-static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, size_t m)
-{
-    int wild = npksdi_wild(o);
-    NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
-    NPKSDI_REFUSE(wild && o->estimator != NPKSD_ESTIMATOR_CALLBACK,
-                  "calibration: the wild bootstrap is wrong for estimated scores");
-    NPKSDI_REFUSE(wild && o->components != NPKSD_COMPONENT_STEIN,
-                  "components: the wild bootstrap allows STEIN only");
-    NPKSDI_REFUSE(wild && (o->features > 0 || o->smooth > 0),
-                  "features, smooth: not with the wild bootstrap");
-    NPKSDI_REFUSE(wild && (o->stop_after > 0 || o->resample_redraw),
-                  "stop_after, resample_redraw: not with the wild bootstrap");
-    NPKSDI_WHOLE(stop_after, 0, o->replicates, "at most replicates");
-    NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
-                  "stop_after: not with a diagnosis, whose p-values it does not cover");
-    NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
-                  "pilot: several numbers (or a two-sided one, or diagnose) need at least 2");
-    return NULL;
-}
-
-NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
-{
-    const char *problem = o == NULL ? "options: a NULL pointer" : npksdi_problem_sizes(o, n, m);
-    problem = problem != NULL ? problem : npksdi_problem_statistic(o, n, m);
-    problem = problem != NULL ? problem : npksdi_problem_scores(o, m);
-    return problem != NULL ? problem : npksdi_problem_calibration(o, n, m);
+    return npksdi_scores_problem(o, n, m);
 }
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
