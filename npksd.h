@@ -46,13 +46,13 @@
  *     }
  *
  * WHAT IT TESTS
- *     Given n recorded rows of m numbers and a function that draws such rows. Null hypothesis: the
- *     recorded rows come from that function. p_value is exact for every n, m and every quality of
- *     the fit: P(p <= a) <= a for each a if the null hypothesis holds (the wild bootstrap excepted,
- *     see calibration). A small p says "these rows are not from this generator"; a large p only
- *     says that n rows did not show a fault. Use rows that the generator was not fitted to. One
- *     call draws one data set: rows inside it may depend on each other (a trajectory, a session),
- *     data sets must not.
+ *     Given: n recorded rows of m numbers, and a function that draws such rows. Null hypothesis:
+ *     the recorded rows come from that function. p_value is exact for every n, m and every quality
+ *     of the fit: P(p <= a) <= a for each a if the null hypothesis holds (wild bootstrap:
+ *     asymptotically). A small p says "these rows are not from this generator"; a large p only that
+ *     n rows did not show a fault. Use rows that the generator was not fitted to. One call draws
+ *     one data set: rows inside it may depend on each other (a trajectory, a session), data sets
+ *     must not.
  *
  * HOW
  *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
@@ -79,20 +79,19 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, for memory aligned for npksd_real; nothing is allocated later. No
- *     call needs more than about 8 KiB of stack.
+ *     options.allocator once, for memory aligned for npksd_real; later none is. At most 8 KiB of
+ *     stack.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
  *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows
  *     drawn with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: take
- *     another seed for data of your own. A caller's rng with seek_fn keeps all of this; without it
- *     numbers are used in order.
+ *     another seed for data of your own. A caller's rng with seek_fn keeps all of this.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items: a generator call, or less than 1 ms of work at n =
- *     1000, m = 100. The caller owns the clock and calls again while there is time. Any pattern of
- *     steps gives the same bits.
+ *     npksd_tester_step(t, k) does k items: a generator call, or work of less than 1 ms at n =
+ *     1000, m = 100. The caller owns the clock and calls again. Any pattern of steps gives the same
+ *     bits.
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
@@ -110,7 +109,7 @@
  *     1e4), so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched
  *     on a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to
  *     1e-7 under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
- *     features = F. At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
+ *     features = F. Limits: 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
  *     scales.
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
@@ -133,15 +132,15 @@
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
  *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
- *             frequencies, numbers combined half-way to normal scores, statistic U; the fit draws
- *             whole data sets, its bandwidth is a median over 8 pairs a row. Row order does not
- *             matter (smooth = 0). Fixed samples: fit and replicates use the pool of all rows; n/2
- *             synthetic rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A
- *             worker with scratch needs its own rng if the tester's is the caller's. Generators
- *             that ignore their rng: a new rule. step counts other items. Collinear features are no
- *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
- *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
- *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
+ *             frequencies, numbers combined half-way to normal scores, statistic U, a fit of whole
+ *             data sets, a bandwidth over 8 pairs a row, no effect of row order (smooth = 0). Fixed
+ *             samples: fit and replicates use the pool of all rows; n/2 synthetic rows are enough.
+ *             Wild bootstrap: STEIN only, flagged. A worker with scratch needs its own rng if the
+ *             tester has a caller's. A new rule for generators that ignore their rng; other items
+ *             of step; collinear features are no error. npksd_diagnosis has new fields:
+ *             zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused. New:
+ *             npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
+ *             npksd_tester_load_into, npksd_component_string.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -262,8 +261,8 @@ typedef struct npksd_rng {
     void (*seek_fn)(uint64_t stream, void *user_data); /* go to the start of a stream, or NULL */
     void *user_data;
 } npksd_rng;
-/* All zero = the built-in counter generator keyed by options.seed. Without seek_fn the numbers are
-   used in the order they come: reproducible, but not splittable over threads. */
+/* All zero = the built-in generator with options.seed. Without seek_fn: numbers in order, one
+   thread. */
 
 typedef struct npksd_rng_state {
     uint64_t seed_, stream_, index_; /* the next word is number index_ of stream (seed_, stream_) */
@@ -445,7 +444,7 @@ NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
                                    const npksd_options *options, size_t runs,
                                    npksd_power_result *result);
-/* How often would n rows from alternative_fn be rejected? To plan a recording: one fit, `runs`
+/* How often would n rows from alternative_fn be rejected? Plan a recording: one fit, `runs`
    checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
@@ -463,8 +462,8 @@ NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* The same in one allocation from options.allocator, which destroy gives back; nothing is allocated
-   later. destroy does nothing for init or NULL. */
+/* The same in one allocation from options.allocator. destroy gives it back (init, NULL:
+   nothing). */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
@@ -476,9 +475,8 @@ NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, s
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
 /* Test n rows against the finished tester (else NPKSD_ERROR_STATE), as often as you like. diagnosis
-   may be NULL. Each p is exact over testers and data; the false-alarm rate of one tester is itself
-   random, Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at b = 499. Take more replicates where one
-   tester serves many checks. */
+   may be NULL. Each p is exact over testers and data; the false-alarm rate of one tester is random,
+   Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at b = 499. Many checks need more replicates. */
 
 NPKSD_API npksd_status npksd_tester_check_begin(npksd_tester *tester, const npksd_real *observed);
 NPKSD_API npksd_status npksd_tester_check_end(npksd_tester *tester, npksd_result *result,
@@ -723,10 +721,9 @@ static int npksdi_finite(const npksd_real *values, size_t count)
     return bad == 0;
 }
 
-/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at
-   Chebyshev nodes. k is found by truncating a positive number to an integer: the usual trick of
-   adding 2^52 is undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a
-   select, so that the loop around it becomes vector code. */
+/* exp(y) = 2^k exp(r), k = round(y / ln 2), |r| <= ln 2 / 2, y from NPKSDI_EXP_LOW to 80; the
+   polynomial interpolates at Chebyshev nodes. k by truncation of a positive number: adding 2^52 is
+   undone by -ffast-math. No branch, not even a select: the loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
     int biased =
@@ -808,7 +805,16 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
 #endif
 }
 
-#ifdef NPKSD_NO_MALLOC
+#ifdef NPKSD_EXP
+#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
+#else
+#define NPKSD_EXP(x)         npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x))
+#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
+#endif
+#ifndef NPKSD_LOG
+#define NPKSD_LOG(x) npksdi_log(x)
+#endif
+#if !defined(NPKSD_SQRT) && defined(NPKSD_NO_MALLOC)
 /* Newton's iteration from a guess that halves the exponent: right to an ulp. */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
@@ -822,23 +828,9 @@ static npksd_real npksdi_sqrt(npksd_real x)
         root = NPKSDI_C(0.5) * (root + x / root);
     return root;
 }
-#endif
-
-#ifdef NPKSD_EXP
-#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
-#else
-#define NPKSD_EXP(x)         npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x))
-#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
-#endif
-#ifndef NPKSD_LOG
-#define NPKSD_LOG(x) npksdi_log(x)
-#endif
-#ifndef NPKSD_SQRT
-#ifdef NPKSD_NO_MALLOC
 #define NPKSD_SQRT(x) npksdi_sqrt(x)
-#else
+#elif !defined(NPKSD_SQRT)
 #define NPKSD_SQRT(x) NPKSDI_PICK(sqrtf, sqrt)(x)
-#endif
 #endif
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
