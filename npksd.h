@@ -726,11 +726,10 @@ static int npksdi_finite(const npksd_real *values, size_t count)
    undone by -ffast-math. No branch, not even a select: the loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
-    int biased =
-        (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
-    npksd_real kr = (npksd_real)(biased - NPKSDI_BIAS), p;
+    int e = (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)(e - NPKSDI_BIAS), p;
     npksdi_pun power;
-    power.bits = (npksdi_bits)(uint32_t)biased << NPKSDI_MANTISSA;
+    power.bits = (npksdi_bits)(uint32_t)e << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
     p = (0.0013941108434f * r + 0.00837512639815f) * r + 0.0416663528968f;
@@ -780,8 +779,7 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
-    npksd_real r =
-        ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
+    npksd_real r = ((x - kr * 1.5703125f) - kr * 4.83751297e-4f) - kr * 7.54978995e-8f;
     npksd_real y = r * r;
     npksd_real s = (-0.000195039042508f * y + 0.0083320357856f) * y - 0.16666650674f;
     s = (s * y + 0.999999996918f) * r;
@@ -843,30 +841,29 @@ enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSD
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
    (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
-#define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
+#define NPKSDI_MIX(i, by)                                                                          \
+    (w[i] += w[i + 1], w[i + 1] = ((w[i + 1] << by) | (w[i + 1] >> (64 - by))) ^ w[i])
 #define NPKSDI_ROUND(by)                                                                           \
-    (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
-#define NPKSDI_INJECT(x, y)                                                                        \
-    (a0 += (x), a1 += (x), a2 += (x), a3 += (x), b0 += (y), b1 += (y), b2 += (y), b3 += (y))
+    (NPKSDI_MIX(0, by), NPKSDI_MIX(2, by), NPKSDI_MIX(4, by), NPKSDI_MIX(6, by))
+#define NPKSDI_ADD(x, y)                                                                           \
+    (w[0] += x, w[2] += x, w[4] += x, w[6] += x, w[1] += y, w[3] += y, w[5] += y, w[7] += y)
 
 static void npksdi_rng_fill(npksd_rng_state *state)
 {
     uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
-    uint64_t block = state->index_ / 2 + k0;
-    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3;
-    uint64_t b0 = k1, b1 = k1, b2 = k1, b3 = k1;
+    uint64_t block = state->index_ / 2, *w = state->words_;
+    w[0] = block, w[2] = block + 1, w[4] = block + 2, w[6] = block + 3;
+    w[1] = w[3] = w[5] = w[7] = 0;
+    NPKSDI_ADD(k0, k1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k1, k2 + 1);
+    NPKSDI_ADD(k1, k2 + 1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
-    NPKSDI_INJECT(k2, k0 + 2);
+    NPKSDI_ADD(k2, k0 + 2);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k0, k1 + 3);
+    NPKSDI_ADD(k0, k1 + 3);
     NPKSDI_ROUND(16);
-    uint64_t *words = state->words_;
-    words[0] = a0, words[1] = b0, words[2] = a1, words[3] = b1;
-    words[4] = a2, words[5] = b2, words[6] = a3, words[7] = b3;
 }
-#undef NPKSDI_INJECT
+#undef NPKSDI_ADD
 #undef NPKSDI_ROUND
 #undef NPKSDI_MIX
 
