@@ -79,8 +79,7 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, for memory aligned for npksd_real; later none is. At most 8 KiB of
- *     stack.
+ *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: at most 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
@@ -444,8 +443,7 @@ NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
                                    const npksd_options *options, size_t runs,
                                    npksd_power_result *result);
-/* How often would n rows from alternative_fn be rejected? Plan a recording: one fit, `runs`
-   checks. */
+/* How often would n rows from alternative_fn be rejected? One fit, `runs` checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
 
@@ -462,15 +460,13 @@ NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* The same in one allocation from options.allocator. destroy gives it back (init, NULL:
-   nothing). */
+/* The same in one block of options.allocator, which destroy frees; it ignores init and NULL. */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
 /* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
    all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
-   check only. progress: items done and in all, a pending check included; either pointer may be
-   NULL. */
+   check only. progress: items done and in all, with a pending check; pointers may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
@@ -609,7 +605,7 @@ extern "C" {
 #endif
 
 #if defined(NPKSD_SIN) != defined(NPKSD_COS) || defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
-#error "npksd.h: define both of NPKSD_SIN, NPKSD_COS or neither, and NPKSD_MEMCPY, NPKSD_MEMSET too"
+#error "npksd.h: define NPKSD_SIN with NPKSD_COS, NPKSD_MEMCPY with NPKSD_MEMSET, or neither"
 #endif
 #if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
 #error "npksd.h: define NPKSD_USE_CBLAS or NPKSD_GEMM, not both"
@@ -668,9 +664,9 @@ static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled
 static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
 static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
 static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
-static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer: equal; of T */
+static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer values are equal */
 static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
-static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* less is none */
+static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -775,7 +771,7 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
     *sine = NPKSD_SIN(x);
     *cosine = NPKSD_COS(x);
 #else
-    const int whole = NPKSDI_PICK(8192, 1073741824); /* quarter turns, positive with these: 4 k */
+    const int whole = NPKSDI_PICK(8192, 1073741824); /* a multiple of 4 that makes k positive */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
@@ -1409,11 +1405,11 @@ static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_
     NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
                   "basis: a cubic spline has at least 4");
     NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
-    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && by_callback, "summary_dim: too large");
+    size_t most = NPKSD_FEATURES_MAX, d = npksdi_summary_dim(o, m), kept = npksdi_kept_rows(o, m);
     NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
-                          > NPKSD_FEATURES_MAX,
+                      && (d > most || npksdi_describe_family(&family, kind, o, m, kept) > most),
                   "estimator, summary, degree, basis: more than 256 features a coordinate");
+    NPKSDI_REFUSE(d > 65536 && by_callback, "summary_dim: too large");
     NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
     NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
     NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
