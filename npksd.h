@@ -79,7 +79,7 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: at most 8 KiB.
+ *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: up to 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
@@ -624,10 +624,8 @@ void *memset(void *, int, size_t);
 
 #if defined(__GNUC__) || defined(_MSC_VER)
 #define NPKSDI_RESTRICT __restrict
-#elif defined(__cplusplus)
-#define NPKSDI_RESTRICT
 #else
-#define NPKSDI_RESTRICT restrict
+#define NPKSDI_RESTRICT
 #endif
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
@@ -752,15 +750,12 @@ static npksd_real npksdi_log(npksd_real x)
     int k = (int)(pun.bits >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
     npksdi_bits fraction = ((npksdi_bits)1 << NPKSDI_MANTISSA) - 1;
     pun.bits = (pun.bits & fraction) | ((npksdi_bits)NPKSDI_BIAS << NPKSDI_MANTISSA);
-    npksd_real f = pun.value;
-    if (f > NPKSDI_C(1.4142135623730951)) {
-        f *= NPKSDI_C(0.5);
-        k++;
-    }
+    int halve = pun.value > NPKSDI_C(1.4142135623730951);
+    npksd_real f = halve ? NPKSDI_C(0.5) * pun.value : pun.value;
     npksd_real u = (f - 1) / (f + 1), u2 = u * u, sum = 0;
     for (int j = 21; j >= 1; j -= 2)
         sum = sum * u2 + 1 / (npksd_real)j;
-    return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
+    return (npksd_real)(k + halve) * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
 /* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead
@@ -1018,9 +1013,9 @@ NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
    or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, does
-   C = A B or C = A' B (transposed), plus C if accumulate; small products, and sizes that do not fit
-   in NPKSD_BLAS_INT, stay here. */
+   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, is
+   C = A B or A' B (transposed), plus C if accumulate; not for small products, nor for sizes beyond
+   NPKSD_BLAS_INT. */
 NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                      const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                                      const npksd_real *NPKSDI_RESTRICT B, size_t stride,
@@ -1172,10 +1167,9 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 /* ======== >>memory: one list of arrays makes plan, pointers and blob ======== */
 
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
-   place pointers in a block, write what is saved, or read that back. There is one list for all four
-   and for the declarations, so that they cannot disagree: NPKSDI_MODEL_ARRAYS and its kin, whose
-   entries X(type, name, count, each, saved) stand for count x each things, saved as REALS, as WORDS
-   of 32 bits, or LOCAL: not at all. */
+   place pointers in a block, write what is saved, or read that back. One list serves all four and
+   the declarations: NPKSDI_MODEL_ARRAYS and its kin. An entry X(type, name, count, each, saved) is
+   count x each things, saved as REALS, as WORDS of 32 bits, or LOCAL: not at all. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
 enum { NPKSDI_LOCAL, NPKSDI_REALS, NPKSDI_WORDS };
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
@@ -1372,10 +1366,7 @@ static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
 {
     return npksdi_finite(&value, 1) && value >= low && value <= high;
 }
-static int npksdi_in_sizes(size_t value, size_t low, size_t high)
-{
-    return value >= low && value <= high;
-}
+static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low && v <= high; }
 
 /* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
    range of a whole number, where a negative one is too large. */
@@ -1438,8 +1429,7 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
                   "n and m: too many numbers");
     NPKSDI_WHOLE(fit_rows, 2, most, "from 2 to 2^28");
     NPKSDI_WHOLE(replicates, 1, most, "from 1 to 2^28");
-    NPKSDI_REFUSE(!npksdi_in_range(o->alpha, 0, 1) || !(o->alpha > 0) || !(o->alpha < 1),
-                  "alpha: between 0 and 1, exclusive");
+    NPKSDI_REAL(alpha, NPKSDI_TINY, 1 - NPKSDI_EPSILON / 2, "between 0 and 1, exclusive");
     NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
                   "replicates: 1/(replicates+1) > alpha can never reject");
     NPKSDI_WHOLE(pilot, 0, most, "at most 2^28");
