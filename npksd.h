@@ -46,13 +46,13 @@
  *     }
  *
  * WHAT IT TESTS
- *     n recorded rows of m numbers, and a function that draws such rows. Null hypothesis: the
- *     recorded rows come from that function. p_value is exact for every n, m and every quality of
- *     the fit: P(p <= a) <= a for each a if the null hypothesis holds (the wild bootstrap excepted,
- *     see calibration). A small p says "these rows are not from this generator". A large p does not
- *     say "the generator is right", only that n rows did not show a fault. Use rows that the
- *     generator was not fitted to. One call draws one data set: rows inside it may depend on each
- *     other (a trajectory, a session), data sets must not.
+ *     Given: n recorded rows of m numbers, and a function that draws such rows. Null hypothesis:
+ *     the recorded rows come from that function. p_value is exact for every n, m and every quality
+ *     of the fit: P(p <= a) <= a for each a if the null hypothesis holds (wild bootstrap:
+ *     asymptotically). A small p says "these rows are not from this generator"; a large p only that
+ *     n rows did not show a fault. Use rows that the generator was not fitted to. One call draws
+ *     one data set: rows inside it may depend on each other (a trajectory, a session), data sets
+ *     must not.
  *
  * HOW
  *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
@@ -71,8 +71,7 @@
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
- *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in
- *        memory of your own; saved as a blob and loaded on a device
+ *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
@@ -80,39 +79,36 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, whose memory must be aligned for npksd_real; nothing is allocated
- *     later. No call needs more than about 8 KiB of stack.
+ *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: up to 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
- *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. So rows
- *     that you draw with npksd_rng_seeded(&state, 0, 0) are replicate 0 of a test with seed 0: for
- *     data of your own take another seed. A caller's rng with seek_fn keeps all of this; without it
- *     numbers are used in order.
+ *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows
+ *     drawn with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: take
+ *     another seed for data of your own. A caller's rng with seek_fn keeps all of this.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items: a generator call, or a piece of work of less than 1 ms
- *     at n = 1000, m = 100. The caller owns the clock and calls again while there is time. Any
- *     pattern of steps gives the same bits.
+ *     npksd_tester_step(t, k) does k items: a generator call, or work of less than 1 ms at n =
+ *     1000, m = 100. The caller owns the clock and calls again. Any pattern of steps gives the same
+ *     bits.
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
  *     except npksd_tester_replicates, which takes it const, one worker a thread. A C++ callback may
  *     throw through create, step, check and replicates if the implementation is compiled as C++ or
- *     with -fexceptions. After step destroy the tester; after check or replicates it can be used
- *     again. Other calls would leak memory: catch in the callback, return non-zero.
+ *     with -fexceptions: destroy the tester after step, use it again after check or replicates.
+ *     Other calls would leak memory: catch in the callback, return non-zero.
  *
  * DETERMINISM
- *     The same binary gives the same bits. Other compilers and flags do too as long as they neither
- *     contract a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary
- *     only.
+ *     The same binary gives the same bits. So do other compilers and flags that neither contract
+ *     a*b+c (-ffp-contract=off) nor reorder sums. A BLAS build promises the same binary only.
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
  *     1e4), so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched
  *     on a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to
  *     1e-7 under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
- *     features = F. At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
+ *     features = F. Limits: 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
  *     scales.
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
@@ -124,8 +120,8 @@
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm
- *                              (with NPKSD_BLAS_INT, default int)
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: its sizes, int
+ *     NPKSD_USE_CBLAS          the same by cblas_?gemm
  *
  * ERRORS
  *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and
@@ -134,17 +130,16 @@
  *     prepared. The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
- *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and
- *             MIRROR, MMD by frequencies, numbers combined half-way to normal scores, statistic U;
- *             the fit draws whole data sets, its bandwidth is a median over 8 pairs a row. All
- *             p-values change. Equal rows in another order have equal p (smooth = 0). Fixed
- *             samples: the pool of all rows is fitted, a replicate is n rows of it; n/2 synthetic
- *             rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A worker with
- *             scratch needs an rng of its own if the tester's is the caller's. New rule for
- *             generators that ignore their rng. step counts other items. Collinear features are no
- *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
- *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
- *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
+ *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
+ *             frequencies, numbers combined half-way to normal scores, statistic U, a fit of whole
+ *             data sets, a bandwidth over 8 pairs a row, no effect of row order (smooth = 0). Fixed
+ *             samples: fit and replicates use the pool of all rows; n/2 synthetic rows are enough.
+ *             Wild bootstrap: STEIN only, flagged. A worker with scratch needs its own rng if the
+ *             tester has a caller's. A new rule for generators that ignore their rng; other items
+ *             of step; collinear features are no error. npksd_diagnosis has new fields:
+ *             zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused. New:
+ *             npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
+ *             npksd_tester_load_into, npksd_component_string.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -162,8 +157,10 @@
 /* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
    engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
 #ifdef NPKSD_FLOAT
+typedef float npksd_real;
 #define NPKSDI_BASE_NAME(name) npksdf_##name
 #else
+typedef double npksd_real;
 #define NPKSDI_BASE_NAME(name) npksd_##name
 #endif
 #ifdef NPKSD_NAMESPACE
@@ -232,12 +229,6 @@ extern "C" {
 
 /* ======== types ======== */
 
-#ifdef NPKSD_FLOAT
-typedef float npksd_real;
-#else
-typedef double npksd_real;
-#endif
-
 /* name, value, text: the enum and npksd_status_string both come from this list */
 #define NPKSD_STATUS_LIST(X)                                                                       \
     X(OK, 0, "ok")                                                                                 \
@@ -269,8 +260,8 @@ typedef struct npksd_rng {
     void (*seek_fn)(uint64_t stream, void *user_data); /* go to the start of a stream, or NULL */
     void *user_data;
 } npksd_rng;
-/* All zero = the built-in counter generator keyed by options.seed. Without seek_fn the numbers are
-   used in the order they come: reproducible, but not splittable over threads. */
+/* All zero = the built-in generator with options.seed. Without seek_fn: numbers in order, one
+   thread. */
 
 typedef struct npksd_rng_state {
     uint64_t seed_, stream_, index_; /* the next word is number index_ of stream (seed_, stream_) */
@@ -307,21 +298,12 @@ enum {
     NPKSD_ESTIMATOR_CALLBACK
 };
 enum { NPKSD_KERNEL_GAUSS, NPKSD_KERNEL_IMQ };
-enum {
-    NPKSD_FORM_VECTOR, /* a test function for each coordinate */
-    NPKSD_FORM_SCALAR  /* one for all: the paper's equations */
-};
+enum { NPKSD_FORM_VECTOR, NPKSD_FORM_SCALAR }; /* test functions: m, or one as in the paper */
 enum { NPKSD_STATISTIC_U, NPKSD_STATISTIC_UV, NPKSD_STATISTIC_V };
 enum { NPKSD_CALIBRATE_MONTE_CARLO, NPKSD_CALIBRATE_WILD_BOOTSTRAP };
-enum {
-    NPKSD_COMPONENT_STEIN = 1,
-    NPKSD_COMPONENT_MIRROR = 2,
-    NPKSD_COMPONENT_MOMENT = 4,
-    NPKSD_COMPONENT_MMD = 8,
-    NPKSD_COMPONENT_MARGIN = 16,
-    NPKSD_COMPONENT_PAIR = 32,
-    NPKSD_COMPONENT_ALL = 63
-};
+enum { NPKSD_COMPONENT_STEIN = 1, NPKSD_COMPONENT_MIRROR = 2, NPKSD_COMPONENT_MOMENT = 4 };
+enum { NPKSD_COMPONENT_MMD = 8, NPKSD_COMPONENT_MARGIN = 16, NPKSD_COMPONENT_PAIR = 32 };
+enum { NPKSD_COMPONENT_ALL = 63 };
 enum {
     NPKSD_FLAG_TIES = 1,                /* over 5 % repeated values in a column of the fit sample */
     NPKSD_FLAG_CONSTANT_COORDINATE = 2, /* a column of the fit sample never changes */
@@ -363,11 +345,11 @@ typedef struct npksd_options {
     int standardize;          /* 1: scale by the deviations of the fit sample; 0: centre only */
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
     size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
-    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; the bootstrap is asymptotic, for an */
-                       /* explicit score, independent rows and the component STEIN only */
+    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; bootstrap: asymptotic, see below */
     int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
     size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
+/* The wild bootstrap is for an explicit score, independent rows and the component STEIN alone. */
 
 typedef struct npksd_result {
     npksd_real statistic; /* T of the observed rows: the largest standardised number, or the only */
@@ -378,8 +360,7 @@ typedef struct npksd_result {
     size_t replicates;    /* replicates used */
     npksd_real p_low, p_high; /* 95 % interval for the p-value of endless replicates, same fit */
     npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range; /* share of observed rows outside the box of the fit sample (of the */
-                             /* synthetic rows, in npksd_test_samples) */
+    npksd_real out_of_range; /* part of observed rows outside the box of fit (synthetic) rows */
     unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
     unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
@@ -387,11 +368,11 @@ typedef struct npksd_result {
 typedef struct npksd_pair {
     size_t first, second;          /* columns, first < second */
     npksd_real observed, expected; /* correlation of normal scores: recorded rows, generator */
-    npksd_real p_adjusted;         /* of their difference, adjusted for looking at all pairs */
+    npksd_real p_adjusted;         /* of their difference, adjusted for testing all pairs */
 } npksd_pair;
 
 typedef struct npksd_diagnosis {
-    npksd_real *coordinate_statistic;  /* m, or NULL: share v_i of the V-statistic at scale 1 */
+    npksd_real *coordinate_statistic;  /* m, or NULL: part v_i of the V-statistic at scale 1 */
     npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, margin, spread */
     npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, adjusted for testing m columns */
     npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b) at scale 1 */
@@ -400,10 +381,9 @@ typedef struct npksd_diagnosis {
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
     size_t pair_capacity, pair_count;  /* pair_count is written: how many are there */
 } npksd_diagnosis;
-/* Zero-initialise it, then set what you want. A column or pair at or below alpha after adjustment
-   differs; the promise holds when nothing differs at all, and a changed dependence lights up every
-   column that takes part in it. Of more than 256 columns as many, drawn at random, are paired. All
-   but row_influence need options.diagnose. */
+/* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
+   or pair at or below alpha after adjustment differs; the promise holds when nothing differs at
+   all: a changed dependence shows in every column of it. At most 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
@@ -426,128 +406,111 @@ typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution f
 NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
                                   npksd_sample_fn sample_fn, void *user_data,
                                   const npksd_options *options, npksd_result *result);
-/* Could observed (n rows of m numbers, row-major) have come from sample_fn? options NULL =
-   defaults. */
-
 NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
-/* The same with reasons. diagnosis or any array in it may be NULL; null_values, if not NULL,
-   receives result.replicates numbers, the statistics of the replicates. Not with stop_after. */
+/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose:
+   the same with reasons; diagnosis or any array in it may be NULL; null_values, if not NULL,
+   receives the statistics of the result.replicates replicates; not with stop_after. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
                                           const npksd_options *options, npksd_result *result);
-/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool; the fit uses all of it, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if all rows (or blocks) are exchangeable when they have one source. fit_rows is ignored.
-   At least npksd_samples_minimum(n) synthetic rows; with few of them a mode that the generator
-   lacks is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
-
 NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                    const npksd_real *synthetic, size_t rows,
                                                    size_t m, const npksd_options *options,
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
-/* The same with reasons; "the generator" of the diagnosis is then the pool. */
+/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
+   pool, which is "the generator" of the diagnosis; the fit uses all of it (fit_rows is ignored),
+   and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
+   exchangeable when they have one source. With few synthetic rows a mode that the generator lacks
+   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
                                             size_t m);
-/* npksd_options_problem for npksd_test_samples. */
+/* The least number of synthetic rows, and npksd_options_problem for npksd_test_samples. */
 
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
-/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on data
-   that the generator drew itself: the p-values must look uniform, and equal streams must give equal
-   rows. */
+/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
+   own data: p-values must look uniform, and equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
                                    const npksd_options *options, size_t runs,
                                    npksd_power_result *result);
-/* How often would n rows from alternative_fn be rejected? Plan your recording with it. One fit,
-   then `runs` checks. */
+/* How often would n rows from alternative_fn be rejected? One fit, `runs` checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
 
 NPKSD_API npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
                                          size_t *bytes);
-/* Bytes that npksd_tester_init needs for these options, alignment slack included. */
-
 NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
                                          npksd_sample_fn sample_fn, void *user_data,
                                          const npksd_options *options, void *workspace,
                                          size_t bytes);
-/* A tester inside workspace (any alignment), which must outlive it and stay where it is. No
-   allocation, now or later. */
+/* A tester inside workspace (any alignment), which must outlive it and stay where it is. size: the
+   bytes it needs for these options, alignment slack included. */
 
 NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
-/* The same in one allocation from options.allocator; none later. */
+NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
+/* The same in one block of options.allocator, which destroy frees; it ignores init and NULL. */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
-/* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
-   all is done, then NPKSD_OK. An error stays: create another tester; but an error in a check's
-   item discards that check only. */
-
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
-/* Items done and in all, those of a pending check included. Either pointer may be NULL. */
+/* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
+   all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
+   check only. progress: items done and in all, with a pending check; pointers may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
-/* Test n rows against the finished tester; as often as you like. diagnosis may be NULL.
-   NPKSD_ERROR_STATE before the last step. Each p is exact over testers and data; given this one
-   tester its false-alarm rate is itself random, Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at
-   b = 499. Take more replicates where one tester serves many checks. */
+/* Test n rows against the finished tester (else NPKSD_ERROR_STATE), as often as you like. diagnosis
+   may be NULL. Each p is exact over testers and data; the false-alarm rate of one tester is random,
+   Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at b = 499. Many checks need more replicates. */
 
 NPKSD_API npksd_status npksd_tester_check_begin(npksd_tester *tester, const npksd_real *observed);
 NPKSD_API npksd_status npksd_tester_check_end(npksd_tester *tester, npksd_result *result,
                                               npksd_diagnosis *diagnosis);
-/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end.
-   A second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
+/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end. A
+   second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
    stays pending. With features, row_influence is worked out in end: n F m work. */
 
 NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real *out,
                                          size_t capacity, size_t *count);
-/* The statistics of the replicates in the order drawn, for plots; count = how many there are, NULL
-   is fine. */
+/* The statistics of the replicates in the order drawn, for plots. count, if not NULL: how many. */
 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows,
                                            size_t count, npksd_real *scores);
-/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn.
-   With an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
-   replicate or a check is half done. A callback that fails leaves scores as they were; with
-   count > n, whole rows from the first on may have been written. */
+/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn;
+   with an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
+   replicate or a check is half done. If a callback fails, scores stay as they were; with count > n,
+   whole rows from the first on may have been written. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
 /* The finished tester as bytes, the same on every machine; buffer NULL: only the size.
    NPKSD_ERROR_STATE before the last step, and for testers with score or summary callbacks. */
 
-NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
-                                       size_t *workspace_bytes);
-/* What a blob holds, before any memory is asked for: rows and coordinates that a check reads, and
-   what npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load what
-   comes from elsewhere. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
-
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
 NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
                                               void *workspace, size_t workspace_bytes);
-/* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc) or in
-   memory of yours; it draws no replicates. Bytes that were cut, altered, or made by the other
+/* A tester that checks, scores and diagnoses, but draws no replicates; in one allocation (allocator
+   NULL = malloc) or in memory of yours. Bytes that were cut, altered, or made by the other
    precision or another version: NPKSD_ERROR_FORMAT. */
 
+NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
+                                       size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* Rows and coordinates that a check reads. Ask a tester from a blob before you give it rows: the
-   blob says how many, whoever wrote it. Either pointer may be NULL. */
-
-NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* Gives the memory of create back; does nothing for init or NULL. */
+/* Rows and coordinates that a check reads, of a blob or a tester, and what npksd_tester_load_into
+   needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. A few bytes may ask for
+   gigabytes, or for more rows than you have: look before you use an untrusted blob. */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -559,20 +522,18 @@ typedef struct npksd_worker {
 } npksd_worker;
 
 NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
-/* All but the replicates. */
-
 NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
 NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
-/* Bytes of a worker's scratch (any alignment), and numbers of a replicate: 1; with diagnose more.
-   Ask, never assume. */
+/* All but the replicates; then: bytes of a worker's scratch (any alignment), and numbers of a
+   replicate: 1, with diagnose more. Ask, never assume. */
 
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker,
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
-   prepared tester, each with a worker of its own; the numbers do not depend on the split. Where the
-   tester's rng is the caller's, a worker with scratch needs an rng of its own
-   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error those before the replicate
-   that failed are in out, and the rest of out is as it was. */
+   prepared tester, each with its own worker; the numbers do not depend on the split. Where the
+   tester's rng is the caller's, a worker with scratch needs an rng of its own (otherwise
+   NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error out has the replicates
+   before the one that failed; the rest of it is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -582,21 +543,18 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 /* ======== random numbers, options, text ======== */
 
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
-/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed,
-   stream). */
-
-NPKSD_API npksd_real
-npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
-NPKSD_API npksd_real
-npksd_normal(npksd_rng *rng); /* standard normal, ziggurat of 128 layers, exact */
+NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
+NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
+/* The built-in generator for your own use, with key (seed, stream); uniform on [0, 1), the top 53
+   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 128 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
-/* NULL = fine for n rows of m numbers; otherwise which field is wrong and why. */
-
 NPKSD_API const char *npksd_status_string(npksd_status status);
-NPKSD_API const char *npksd_component_string(unsigned component); /* "STEIN", ... for texts */
-NPKSD_API int npksd_version(void); /* NPKSD_VERSION of the implementation */
+NPKSD_API const char *npksd_component_string(unsigned component);
+NPKSD_API int npksd_version(void);
+/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why. Strings for
+   texts: of a component "STEIN", ... version: NPKSD_VERSION of the implementation. */
 
 /* ======== primitives ======== */
 
@@ -619,6 +577,11 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
+   Chapters, in this order (search for >>name):
+     foundation    hooks maths rng linalg memory options model
+     a data set    rows summaries scores columns tiles frequencies moment waves margins evaluation
+     the test      calibration tester fit sums solve schedule check
+     the surface   api tests trials workers blob primitives
    ============================================================================================== */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
@@ -641,11 +604,8 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 extern "C" {
 #endif
 
-#if defined(NPKSD_SIN) != defined(NPKSD_COS)
-#error "npksd.h: define NPKSD_SIN and NPKSD_COS together, or neither"
-#endif
-#if defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
-#error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
+#if defined(NPKSD_SIN) != defined(NPKSD_COS) || defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
+#error "npksd.h: define NPKSD_SIN with NPKSD_COS, NPKSD_MEMCPY with NPKSD_MEMSET, or neither"
 #endif
 #if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
 #error "npksd.h: define NPKSD_USE_CBLAS or NPKSD_GEMM, not both"
@@ -664,10 +624,8 @@ void *memset(void *, int, size_t);
 
 #if defined(__GNUC__) || defined(_MSC_VER)
 #define NPKSDI_RESTRICT __restrict
-#elif defined(__cplusplus)
-#define NPKSDI_RESTRICT
 #else
-#define NPKSDI_RESTRICT restrict
+#define NPKSDI_RESTRICT
 #endif
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
@@ -685,11 +643,7 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_HOT static
 #endif
-#ifdef NPKSD_STATIC
 #define NPKSDI_DEF NPKSD_API
-#else
-#define NPKSDI_DEF
-#endif
 
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
@@ -699,22 +653,18 @@ typedef uint32_t npksdi_bits;
 #define NPKSDI_PICK(of_float, of_double) (of_double)
 typedef uint64_t npksdi_bits;
 #endif
-enum {
-    NPKSDI_MANTISSA = NPKSDI_PICK(23, 52),
-    NPKSDI_BIAS = NPKSDI_PICK(127, 1023),
-    NPKSDI_TURNS = NPKSDI_PICK(8192, 1073741824)
-};
-#define NPKSDI_TINY           NPKSDI_PICK(FLT_MIN, DBL_MIN)
-#define NPKSDI_LARGEST        NPKSDI_PICK(FLT_MAX, DBL_MAX)
-#define NPKSDI_EPSILON        NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON)
-#define NPKSDI_HUGE           NPKSDI_PICK(1e37f, 1e300)
-#define NPKSDI_CLAMP          NPKSDI_PICK(1e4f, 1e6)    /* largest scaled value */
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_PICK(1e15f, 1e140) /* largest coordinate: it is squared */
-#define NPKSDI_EXP_LOW        NPKSDI_PICK(-87.0f, -708.0)
-#define NPKSDI_ANGLE_MAX      NPKSDI_PICK(1e4f, 1e9)
-#define NPKSDI_TIE            NPKSDI_PICK(1e-3f, 1e-8) /* closer ones are equal, in units of T */
-#define NPKSDI_ROUNDING       NPKSDI_PICK(1e-3f, 1e-6) /* least deviation relative to a mean */
-#define NPKSDI_SKEW_LEAST     NPKSDI_PICK(0.05f, 0.01) /* a smaller skewness is none */
+enum { NPKSDI_MANTISSA = NPKSDI_PICK(23, 52), NPKSDI_BIAS = NPKSDI_PICK(127, 1023) };
+static const npksd_real NPKSDI_TINY = NPKSDI_PICK(FLT_MIN, DBL_MIN);
+static const npksd_real NPKSDI_LARGEST = NPKSDI_PICK(FLT_MAX, DBL_MAX);
+static const npksd_real NPKSDI_EPSILON = NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON);
+static const npksd_real NPKSDI_HUGE = NPKSDI_PICK(1e37f, 1e300);
+static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled value */
+static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
+static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
+static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
+static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer values are equal */
+static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
+static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -733,8 +683,7 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: two loops, as compilers make branches of two limits in
-   one. */
+/* One panel column kept within limits: of two limits in one loop compilers make branches. */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 {
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -753,8 +702,7 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove
-   it. */
+/* An exponent of all ones is NaN or infinity: by bits, so that no compiler flag removes it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
@@ -767,17 +715,15 @@ static int npksdi_finite(const npksd_real *values, size_t count)
     return bad == 0;
 }
 
-/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at
-   Chebyshev nodes. k is found by truncating a positive number to an integer: the usual trick of
-   adding 2^52 is undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a
-   select, so that the loop around it becomes vector code. */
+/* exp(y) = 2^k exp(r), k = round(y / ln 2), |r| <= ln 2 / 2, y from NPKSDI_EXP_LOW to 80; the
+   polynomial interpolates at Chebyshev nodes. k by truncation of a positive number: adding 2^52 is
+   undone by -ffast-math. No branch, not even a select: the loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
-    int biased =
-        (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
-    npksd_real kr = (npksd_real)(biased - NPKSDI_BIAS), p;
+    int e = (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)(e - NPKSDI_BIAS), p;
     npksdi_pun power;
-    power.bits = (npksdi_bits)(uint32_t)biased << NPKSDI_MANTISSA;
+    power.bits = (npksdi_bits)(uint32_t)e << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
     p = (0.0013941108434f * r + 0.00837512639815f) * r + 0.0416663528968f;
@@ -796,13 +742,7 @@ NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
     return p * power.value;
 }
 
-static npksd_real npksdi_exp(npksd_real x)
-{
-    return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
-}
-
-/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2
-   atanh((f-1)/(f+1)). */
+/* log(x), x > 0 and normal: x = 2^k f, sqrt(1/2) <= f < sqrt(2), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
     npksdi_pun pun;
@@ -810,28 +750,27 @@ static npksd_real npksdi_log(npksd_real x)
     int k = (int)(pun.bits >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
     npksdi_bits fraction = ((npksdi_bits)1 << NPKSDI_MANTISSA) - 1;
     pun.bits = (pun.bits & fraction) | ((npksdi_bits)NPKSDI_BIAS << NPKSDI_MANTISSA);
-    npksd_real f = pun.value;
-    if (f > NPKSDI_C(1.4142135623730951)) {
-        f *= NPKSDI_C(0.5);
-        k++;
-    }
+    int halve = pun.value > NPKSDI_C(1.4142135623730951);
+    npksd_real f = halve ? NPKSDI_C(0.5) * pun.value : pun.value;
     npksd_real u = (f - 1) / (f + 1), u2 = u * u, sum = 0;
     for (int j = 21; j >= 1; j -= 2)
         sum = sum * u2 + 1 / (npksd_real)j;
-    return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
+    return (npksd_real)(k + halve) * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
 /* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead
    of selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
-    const int whole =
-        NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
+#ifdef NPKSD_SIN
+    *sine = NPKSD_SIN(x);
+    *cosine = NPKSD_COS(x);
+#else
+    const int whole = NPKSDI_PICK(8192, 1073741824); /* a multiple of 4 that makes k positive */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
-    npksd_real r =
-        ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
+    npksd_real r = ((x - kr * 1.5703125f) - kr * 4.83751297e-4f) - kr * 7.54978995e-8f;
     npksd_real y = r * r;
     npksd_real s = (-0.000195039042508f * y + 0.0083320357856f) * y - 0.16666650674f;
     s = (s * y + 0.999999996918f) * r;
@@ -852,11 +791,20 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
     npksd_real odd = (npksd_real)(k & 1), between = odd * (c - s);
     *sine = (s + between) * (npksd_real)(1 - (k & 2));
     *cosine = (c - between) * (npksd_real)(1 - ((k + 1) & 2));
+#endif
 }
 
-#ifdef NPKSD_NO_MALLOC
-/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an
-   ulp. */
+#ifdef NPKSD_EXP
+#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
+#else
+#define NPKSD_EXP(x)         npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x))
+#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
+#endif
+#ifndef NPKSD_LOG
+#define NPKSD_LOG(x) npksdi_log(x)
+#endif
+#if !defined(NPKSD_SQRT) && defined(NPKSD_NO_MALLOC)
+/* Newton's iteration from a guess that halves the exponent: right to an ulp. */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
@@ -869,80 +817,44 @@ static npksd_real npksdi_sqrt(npksd_real x)
         root = NPKSDI_C(0.5) * (root + x / root);
     return root;
 }
-#endif
-
-#ifdef NPKSD_EXP
-#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
-#else
-#define NPKSD_EXP(x)         npksdi_exp(x)
-#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
-#endif
-#ifndef NPKSD_LOG
-#define NPKSD_LOG(x) npksdi_log(x)
-#endif
-#ifndef NPKSD_SQRT
-#ifdef NPKSD_NO_MALLOC
 #define NPKSD_SQRT(x) npksdi_sqrt(x)
-#elif defined(NPKSD_FLOAT)
-#define NPKSD_SQRT(x) sqrtf(x)
-#else
-#define NPKSD_SQRT(x) sqrt(x)
-#endif
-#endif
-#ifdef NPKSD_SIN
-#define NPKSDI_SINCOS(x, s, c) (*(s) = NPKSD_SIN(x), *(c) = NPKSD_COS(x))
-#else
-#define NPKSDI_SINCOS(x, s, c) npksdi_sincos(x, s, c)
+#elif !defined(NPKSD_SQRT)
+#define NPKSD_SQRT(x) NPKSDI_PICK(sqrtf, sqrt)(x)
 #endif
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
 
-/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream
-   r. */
+/* Every purpose has streams of its own: no number is used twice. Replicate r is stream r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
-enum {
-    NPKSDI_REPLICATE,
-    NPKSDI_FIT,
-    NPKSDI_PILOT,
-    NPKSDI_OBSERVED,
-    NPKSDI_INDEX_SET,
-    NPKSDI_FREQUENCIES,
-    NPKSDI_RING,
-    NPKSDI_PAIRS,
-    NPKSDI_KEPT,
-    NPKSDI_KEPT_NOISE,
-    NPKSDI_HELD_OUT,
-    NPKSDI_SIGNS,
-    NPKSDI_TRIAL
-};
+enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET };
+enum { NPKSDI_FREQUENCIES = NPKSDI_INDEX_SET + 1, NPKSDI_RING, NPKSDI_PAIRS, NPKSDI_KEPT };
+enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSDI_TRIAL };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor
-   busy. */
-#define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
+   (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
+#define NPKSDI_MIX(i, by)                                                                          \
+    (w[i] += w[i + 1], w[i + 1] = ((w[i + 1] << by) | (w[i + 1] >> (64 - by))) ^ w[i])
 #define NPKSDI_ROUND(by)                                                                           \
-    (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
-#define NPKSDI_INJECT(x, y)                                                                        \
-    (a0 += (x), a1 += (x), a2 += (x), a3 += (x), b0 += (y), b1 += (y), b2 += (y), b3 += (y))
+    (NPKSDI_MIX(0, by), NPKSDI_MIX(2, by), NPKSDI_MIX(4, by), NPKSDI_MIX(6, by))
+#define NPKSDI_ADD(x, y)                                                                           \
+    (w[0] += x, w[2] += x, w[4] += x, w[6] += x, w[1] += y, w[3] += y, w[5] += y, w[7] += y)
 
 static void npksdi_rng_fill(npksd_rng_state *state)
 {
     uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
-    uint64_t block = state->index_ / 2 + k0;
-    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1,
-             b3 = k1;
+    uint64_t block = state->index_ / 2, *w = state->words_;
+    w[0] = block, w[2] = block + 1, w[4] = block + 2, w[6] = block + 3;
+    w[1] = w[3] = w[5] = w[7] = 0;
+    NPKSDI_ADD(k0, k1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k1, k2 + 1);
+    NPKSDI_ADD(k1, k2 + 1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
-    NPKSDI_INJECT(k2, k0 + 2);
+    NPKSDI_ADD(k2, k0 + 2);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k0, k1 + 3);
+    NPKSDI_ADD(k0, k1 + 3);
     NPKSDI_ROUND(16);
-    uint64_t *words = state->words_;
-    words[0] = a0, words[1] = b0, words[2] = a1, words[3] = b1;
-    words[4] = a2, words[5] = b2, words[6] = a3, words[7] = b3;
 }
-#undef NPKSDI_INJECT
+#undef NPKSDI_ADD
 #undef NPKSDI_ROUND
 #undef NPKSDI_MIX
 
@@ -965,13 +877,10 @@ static void npksdi_rng_seek(uint64_t stream, void *user_data)
 
 NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
 {
-    npksd_rng rng;
+    npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     NPKSD_MEMSET(state, 0, sizeof *state);
     state->seed_ = seed;
     state->stream_ = stream;
-    rng.next_fn = npksdi_rng_next;
-    rng.seek_fn = npksdi_rng_seek;
-    rng.user_data = state;
     return rng;
 }
 
@@ -984,11 +893,8 @@ NPKSDI_INLINE uint64_t npksdi_word(npksd_rng *rng)
 
 NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 {
-#ifdef NPKSD_FLOAT
-    return (npksd_real)(uint32_t)(word >> 40) * (1.0f / 16777216.0f);
-#else
-    return (npksd_real)(int64_t)(word >> 11) * (1.0 / 9007199254740992.0);
-#endif
+    return NPKSDI_PICK((npksd_real)(uint32_t)(word >> 40) * (1 / 16777216.0f),
+                       (npksd_real)(int64_t)(word >> 11) * (1 / 9007199254740992.0));
 }
 
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
@@ -1032,9 +938,8 @@ static const npksd_real npksdi_layers[129] = {
     0,
 };
 
-/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is
-   then taken: no rng worth the name comes there (a chance of 2^-200), and a broken one does not
-   hang the program. */
+/* A caller's rng may be stuck at one word for ever: what would be rejected after 200 rejections is
+   accepted. A sound rng never comes there (a chance of 2^-200), a broken one hangs no program. */
 enum { NPKSDI_TRIES = 200 };
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
@@ -1048,6 +953,8 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
     return r + x;
 }
 
+static npksd_real npksdi_bell(npksd_real x) { return NPKSD_EXP(NPKSDI_C(-0.5) * x * x); }
+
 /* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
@@ -1056,30 +963,24 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
         size_t layer = (size_t)(word & 127);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
         if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
-            if (layer == 0) {
+            npksd_real low = npksdi_bell(npksdi_layers[layer]);
+            npksd_real high = npksdi_bell(npksdi_layers[layer + 1]);
+            if (layer == 0)
                 x = npksdi_normal_tail(rng);
-            } else {
-                npksd_real outer = npksdi_layers[layer], inner = npksdi_layers[layer + 1];
-                npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
-                npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
-                npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
-                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x) && tries < NPKSDI_TRIES)
-                    continue;
-            }
+            else if (low + npksdi_unit(npksdi_word(rng)) * (high - low) >= npksdi_bell(x)
+                     && tries < NPKSDI_TRIES)
+                continue;
         }
-        return x
-            * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
+        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* the sign: no branch to guess */
     }
 }
 
-/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too
-   large. */
+/* Uniform on 0 .. bound-1: draw under the next power of two, reject what is too large. */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
-    uint64_t mask = (uint64_t)bound - 1;
+    uint64_t mask = (uint64_t)bound - 1, draw;
     for (int shift = 1; shift < 64; shift *= 2)
         mask |= mask >> shift;
-    uint64_t draw;
     int tries = 0;
     do
         draw = npksdi_word(rng) & mask;
@@ -1089,38 +990,50 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 
 /* ======== >>linalg: the one product kernel, Cholesky, sorting ======== */
 
-#ifdef NPKSD_USE_CBLAS
 #ifndef NPKSD_BLAS_INT
 #define NPKSD_BLAS_INT int
 #endif
-#ifdef NPKSD_FLOAT
-#define NPKSDI_CBLAS_GEMM cblas_sgemm
-#else
-#define NPKSDI_CBLAS_GEMM cblas_dgemm
+#ifdef NPKSD_USE_CBLAS
+#define NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)           \
+    NPKSDI_PICK(cblas_sgemm, cblas_dgemm)                                                          \
+    (CblasRowMajor, (transposed) ? CblasTrans : CblasNoTrans, CblasNoTrans,                        \
+     (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms), 1, A,             \
+     (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, C,                     \
+     (NPKSD_BLAS_INT)(ldc))
 #endif
-#define NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)               \
-    NPKSDI_CBLAS_GEMM(CblasRowMajor, (turned) ? CblasTrans : CblasNoTrans, CblasNoTrans,           \
-                      (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms),  \
-                      1, A, (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, \
-                      C, (NPKSD_BLAS_INT)(ldc))
-#endif
-#ifndef NPKSD_BLAS_INT
-#define NPKSD_BLAS_INT ptrdiff_t
-#endif
+
+/* out += factor * v, over the lanes of a panel */
+NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real factor,
+                                     const npksd_real *NPKSDI_RESTRICT v)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] += factor * v[l];
+}
 
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
    or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store. */
-NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
-                                        const npksd_real *NPKSDI_RESTRICT A, size_t row,
-                                        size_t column, const npksd_real *NPKSDI_RESTRICT B,
-                                        size_t stride, size_t terms, int accumulate)
+   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, is
+   C = A B or A' B (transposed), plus C if accumulate; not for small products, nor for sizes beyond
+   NPKSD_BLAS_INT. */
+NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
+                                     const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                     const npksd_real *NPKSDI_RESTRICT B, size_t stride,
+                                     size_t terms, int accumulate)
 {
     size_t fours = terms / 4 * 4, pairs = rows / 2 * 2;
+#ifdef NPKSD_GEMM
+    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
+    int transposed = row == 1 && column != 1;
+    size_t lda = transposed ? column : row;
+    if (rows >= 4 && terms >= 8 && lda >= (transposed ? rows : terms) && rows <= most
+        && terms <= most && lda <= most && stride <= most && across <= most) {
+        NPKSD_GEMM(transposed, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
+        return;
+    }
+#endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            out[a * across + l] = 0;
+        NPKSD_MEMSET(out + a * across, 0, NPKSDI_T * sizeof *out);
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
             npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
@@ -1136,41 +1049,10 @@ NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t 
             }
         }
     for (size_t j = fours; j < terms; j++)
-        for (size_t a = 0; a < rows; a++) {
-            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-            const npksd_real *b = B + j * stride;
-            npksd_real p0 = A[a * row + j * column];
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                o0[l] += p0 * b[l];
-        }
-    for (size_t j = 0; j < fours && pairs < rows; j++) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + pairs * across;
-        const npksd_real *b = B + j * stride;
-        npksd_real p0 = A[pairs * row + j * column];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            o0[l] += p0 * b[l];
-    }
-}
-
-/* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
-   C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers
-   cannot hold, stay here. */
-NPKSDI_INLINE void npksdi_product_best(npksd_real *out, size_t across, size_t rows,
-                                       const npksd_real *A, size_t row, size_t column,
-                                       const npksd_real *B, size_t stride, size_t terms,
-                                       int accumulate)
-{
-#ifdef NPKSD_GEMM
-    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
-    int turned = row == 1 && column != 1;
-    size_t lda = turned ? column : row;
-    if (rows >= 4 && terms >= 8 && lda >= (turned ? rows : terms) && rows <= most && terms <= most
-        && lda <= most && stride <= most && across <= most) {
-        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
-        return;
-    }
-#endif
-    npksdi_product_plain(out, across, rows, A, row, column, B, stride, terms, accumulate);
+        for (size_t a = 0; a < rows; a++)
+            npksdi_add_scaled(out + a * across, A[a * row + j * column], B + j * stride);
+    for (size_t j = 0; j < fours && pairs < rows; j++)
+        npksdi_add_scaled(out + pairs * across, A[pairs * row + j * column], B + j * stride);
 }
 
 /* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
@@ -1178,33 +1060,29 @@ NPKSDI_HOT void npksdi_product(npksd_real *out, size_t across, size_t rows, cons
                                size_t row, size_t column, const npksd_real *B, size_t stride,
                                size_t terms, int accumulate)
 {
-    npksdi_product_best(out, across, rows, A, row, column, B, stride, terms, accumulate);
+    npksdi_product_of(out, across, rows, A, row, column, B, stride, terms, accumulate);
 }
 NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A,
                                      const npksd_real *B, size_t terms)
 {
-    npksdi_product_best(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
+    npksdi_product_of(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
 
 /* Sum of the lanes, pairwise. */
 static npksd_real npksdi_lane_sum(const npksd_real *lanes)
 {
-    npksd_real half[NPKSDI_T / 2];
-    for (size_t l = 0; l < NPKSDI_T / 2; l++)
-        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
-    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
+    npksd_real sum[NPKSDI_T];
+    NPKSD_MEMCPY(sum, lanes, sizeof sum);
+    for (size_t width = NPKSDI_T / 2; width > 0; width /= 2)
         for (size_t l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+            sum[l] += sum[l + width];
+    return sum[0];
 }
 
-static npksd_real npksdi_dot(const npksd_real *NPKSDI_RESTRICT a,
-                             const npksd_real *NPKSDI_RESTRICT b, size_t count)
+static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
 {
-    npksd_real lanes[NPKSDI_T], tail = 0;
+    npksd_real lanes[NPKSDI_T] = { 0 }, tail = 0;
     size_t i = 0;
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        lanes[l] = 0;
     for (; i + NPKSDI_T <= count; i += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
             lanes[l] += a[i + l] * b[i + l];
@@ -1267,27 +1145,17 @@ static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_rea
     }
 }
 
-/* Heap sort, ascending: no recursion, no extra memory, no bad case. */
+/* Shell sort, ascending: no recursion, no extra memory. Gaps shrink by 11/5 and end with 1. */
 static void npksdi_sort(npksd_real *v, size_t count)
 {
-    for (size_t start = count / 2, end = count; end > 1;) {
-        npksd_real value;
-        if (start > 0) {
-            value = v[--start];
-        } else {
-            value = v[--end];
-            v[end] = v[0];
+    for (size_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < count; i++) {
+            npksd_real value = v[i];
+            size_t hole = i;
+            for (; hole >= gap && v[hole - gap] > value; hole -= gap)
+                v[hole] = v[hole - gap];
+            v[hole] = value;
         }
-        size_t hole = start;
-        for (size_t child; (child = 2 * hole + 1) < end; hole = child) {
-            if (child + 1 < end && v[child + 1] > v[child])
-                child++;
-            if (!(v[child] > value))
-                break;
-            v[hole] = v[child];
-        }
-        v[hole] = value;
-    }
 }
 
 /* Mean of the two middle ones of sorted numbers. */
@@ -1299,10 +1167,9 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 /* ======== >>memory: one list of arrays makes plan, pointers and blob ======== */
 
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
-   place pointers in a block, write what is saved, or read that back. There is one list for all four
-   and for the declarations, so that they cannot disagree: NPKSDI_MODEL_ARRAYS and its kin, whose
-   entries X(type, name, count, each, saved) stand for count x each things, saved as REALS, as WORDS
-   of 32 bits, or LOCAL: not at all. */
+   place pointers in a block, write what is saved, or read that back. One list serves all four and
+   the declarations: NPKSDI_MODEL_ARRAYS and its kin. An entry X(type, name, count, each, saved) is
+   count x each things, saved as REALS, as WORDS of 32 bits, or LOCAL: not at all. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
 enum { NPKSDI_LOCAL, NPKSDI_REALS, NPKSDI_WORDS };
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
@@ -1319,14 +1186,11 @@ typedef struct npksdi_walk {
 
 static npksdi_walk npksdi_walk_begin(int mode, void *block)
 {
-    npksdi_walk walk;
-    NPKSD_MEMSET(&walk, 0, sizeof walk);
-    walk.mode_ = mode;
-    walk.block_ = (unsigned char *)block;
+    npksdi_walk walk = { mode, 0, 0, 0, (unsigned char *)block, NULL };
     return walk;
 }
 
-#define NPKSDI_ALIGNMENT 64 /* a cache line: no vector of a panel lies across two */
+enum { NPKSDI_ALIGNMENT = 64 }; /* a cache line: no vector of a panel lies across two */
 static void *npksdi_aligned(void *memory)
 {
     size_t past = (size_t)((uintptr_t)memory % NPKSDI_ALIGNMENT);
@@ -1336,11 +1200,9 @@ static void *npksdi_aligned(void *memory)
 /* Sizes that only grow and never wrap: after an overflow bad_ stays set. */
 static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 {
-    if (a != 0 && b > SIZE_MAX / 4 / a) {
-        walk->bad_ = 1;
-        return 0;
-    }
-    return a * b;
+    int wraps = a != 0 && b > SIZE_MAX / 4 / a;
+    walk->bad_ |= wraps;
+    return wraps ? 0 : a * b;
 }
 
 /* Room for count x each things of the given size; where it is, if there is a block already. */
@@ -1348,31 +1210,22 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
 {
     size_t at = walk->at_, bytes = npksdi_times(walk, npksdi_times(walk, count, each), size);
     bytes = (bytes + NPKSDI_ALIGNMENT - 1) / NPKSDI_ALIGNMENT * NPKSDI_ALIGNMENT;
-    if (bytes > SIZE_MAX / 4 - at) {
-        walk->bad_ = 1;
-        return NULL;
-    }
-    walk->at_ += bytes;
+    walk->bad_ |= bytes > SIZE_MAX / 4 - at;
+    walk->at_ += walk->bad_ ? 0 : bytes;
     return walk->block_ != NULL ? walk->block_ + at : NULL;
 }
 
 /* A number of a blob, little-endian. */
 static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
-    if (walk->mode_ == NPKSDI_READ) {
-        *value = 0;
-        if (walk->size_ - walk->at_ < bytes) {
-            walk->bad_ = 1;
-            return;
-        }
-    }
-    for (size_t k = 0; k < bytes; k++) {
-        if (walk->mode_ == NPKSDI_READ)
-            *value |= (uint64_t)walk->blob_[walk->at_ + k] << (8 * k);
+    int reading = walk->mode_ == NPKSDI_READ, cut = reading && walk->size_ - walk->at_ < bytes;
+    *value = reading ? 0 : *value;
+    walk->bad_ |= cut;
+    for (size_t k = 0; k < bytes && !cut; k++, walk->at_++)
+        if (reading)
+            *value |= (uint64_t)walk->blob_[walk->at_] << (8 * k);
         else if (walk->block_ != NULL)
-            walk->block_[walk->at_ + k] = (unsigned char)(*value >> (8 * k));
-    }
-    walk->at_ += bytes;
+            walk->block_[walk->at_] = (unsigned char)(*value >> (8 * k));
 }
 static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
 {
@@ -1419,12 +1272,17 @@ typedef struct npksdi_family {
     size_t sums_at_; /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
+<<<<<<< HEAD
 enum {
     NPKSDI_FAMILIES_MAX = 3,
     NPKSDI_RIDGES_MAX = 3,
     NPKSDI_KEPT_MAX = 1000,
     NPKSDI_MARGINS = 6 /* numbers of MARGIN */
 };
+=======
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_CANDIDATES = 3 * 3 };
+enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 6 }; /* rows of the fit; numbers of MARGIN */
+>>>>>>> 92d89e7e69379475558fbbf729c7859cc14ab15c
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1447,55 +1305,47 @@ static int npksdi_wild(const npksd_options *o)
 
 static size_t npksdi_summary_dim(const npksd_options *o, size_t m)
 {
-    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK)
+    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK || o->summary == NPKSD_SUMMARY_NONE)
         return 0;
-    switch (o->summary) {
-    case NPKSD_SUMMARY_MEAN: return 1;
-    case NPKSD_SUMMARY_MEAN_VAR:
-    case NPKSD_SUMMARY_NEIGHBOURS: return 2;
-    case NPKSD_SUMMARY_ALL: return m - 1;
-    case NPKSD_SUMMARY_CALLBACK: return o->summary_dim;
-    default: return 0;
-    }
+    if (o->summary == NPKSD_SUMMARY_CALLBACK)
+        return o->summary_dim;
+    return o->summary == NPKSD_SUMMARY_ALL ? m - 1 : (o->summary == NPKSD_SUMMARY_MEAN ? 1 : 2);
 }
 
-/* How many polynomials in d <= 2 variables there are up to a total degree. */
-static size_t npksdi_t_terms(size_t d, size_t degree)
+/* Polynomials in so many variables up to a total degree: variables + degree choose variables. */
+static size_t npksdi_terms(size_t variables, size_t degree)
 {
-    return d == 0 ? 1 : (d == 1 ? degree + 1 : (degree + 1) * (degree + 2) / 2);
+    size_t terms = 1;
+    for (size_t v = 1; v <= variables; v++)
+        terms = terms * (degree + v) / v;
+    return terms;
 }
 
-/* Describe a family for these options; returns its number of features, SIZE_MAX / 4 when absurd. */
+/* Describe a family for these options; returns its number of features. */
 static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m,
                                      size_t kept)
 {
-    size_t d = npksdi_summary_dim(o, m), p = 0;
-    int all = m > 1 && o->summary == NPKSD_SUMMARY_ALL;
+    size_t d = npksdi_summary_dim(o, m);
     NPKSD_MEMSET(f, 0, sizeof *f);
-    if (d > SIZE_MAX / 16)
-        return SIZE_MAX / 4;
     f->kind_ = kind;
-    f->shared_ = all && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
+    f->shared_ = m > 1 && o->summary == NPKSD_SUMMARY_ALL
+        && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
     f->t_terms_ = 1;
     if (kind == NPKSD_ESTIMATOR_GAUSS) {
-        p = 2 + d;
+        f->features_ = 2 + d;
     } else if (kind == NPKSD_ESTIMATOR_POLY) {
         f->degree_ = o->degree > 0 ? o->degree : 3;
-        if (d > 2)
-            p = 1 + f->degree_ + 2 * d;
-        for (size_t g = 0; g <= f->degree_ && d <= 2; g++) /* g: degree in t */
-            p += (d == 2 ? g + 1 : (d == 1 || g == 0)) * (f->degree_ - g + 1);
+        f->features_ = d > 2 ? 1 + f->degree_ + 2 * d : npksdi_terms(1 + d, f->degree_);
     } else if (kind == NPKSD_ESTIMATOR_SPLINE) {
         f->degree_ = o->degree > 0 ? o->degree : 1;
         f->basis_ = o->basis > 0 ? o->basis : 10;
-        f->t_terms_ = d > 2 ? 1 : npksdi_t_terms(d, f->degree_);
-        p = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
+        f->t_terms_ = d > 2 ? 1 : npksdi_terms(d, f->degree_);
+        f->features_ = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
     } else {
         f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, kept);
-        p = 2 + d + f->basis_;
+        f->features_ = 2 + d + f->basis_;
     }
-    f->features_ = p;
-    return p;
+    return f->features_;
 }
 
 /* Rows of the fit sample that are kept: they fix scale, range, knots, edges and bandwidth. */
@@ -1505,144 +1355,73 @@ static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
                            npksdi_max_size(2, 4000000 / m));
 }
 
+/* Components that make numbers of n rows of m. */
+static unsigned npksdi_able_components(const npksd_options *o, size_t n, size_t m)
+{
+    unsigned pair = NPKSD_COMPONENT_PAIR, u = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+    int no_u = n == 1 && o->statistic == NPKSD_STATISTIC_U;
+    return o->components & ~(m == 1 ? pair : 0) & ~(no_u ? u : 0);
+}
+/* Several numbers, or a two-sided one (MIRROR), must be made comparable first. */
+static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
+{
+    unsigned c = npksdi_able_components(o, n, m);
+    int u_and_v = o->statistic == NPKSD_STATISTIC_UV && n > 1;
+    int single = c == NPKSD_COMPONENT_STEIN ? o->scale_count == 1 : c == NPKSD_COMPONENT_MOMENT;
+    return !((single && !u_and_v) || c == NPKSD_COMPONENT_PAIR) || o->diagnose;
+}
+
 static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
 {
     return npksdi_finite(&value, 1) && value >= low && value <= high;
 }
-static int npksdi_is_flag(int value) { return value == 0 || value == 1; }
+static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low && v <= high; }
 
-/* Numbers that the components make of n rows of m; *two_sided if there is one among them. */
-static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m, int *two_sided)
-{
-    size_t scales = o->scale_count > 0 ? o->scale_count : 2;
-    size_t forms = (size_t)(o->statistic != NPKSD_STATISTIC_U)
-        + (size_t)(o->statistic != NPKSD_STATISTIC_V && n > 1);
-    unsigned c = o->components;
-    *two_sided = (c & (NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MARGIN)) != 0;
-    return (c & NPKSD_COMPONENT_STEIN ? scales * forms : 0)
-        + (c & NPKSD_COMPONENT_MIRROR ? scales : 0) + (c & NPKSD_COMPONENT_MOMENT ? forms : 0)
-        + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? NPKSDI_MARGINS : 0)
-        + (c & NPKSD_COMPONENT_PAIR && m > 1 ? 1 : 0);
-}
-/* Several numbers, or a two-sided one, must be made comparable first. */
-static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
-{
-    int two_sided;
-    return npksdi_count_numbers(o, n, m, &two_sided) > 1 || two_sided || o->diagnose;
-}
-
-/* A rule: what holds of bad options, and the sentence that says so. */
+/* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
+   range of a whole number, where a negative one is too large. */
 #define NPKSDI_REFUSE(condition, sentence)                                                         \
     if (condition)                                                                                 \
     return sentence
+#define NPKSDI_REAL(field, low, high, text)                                                        \
+    NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
+#define NPKSDI_WHOLE(field, low, high, text)                                                       \
+    NPKSDI_REFUSE(!npksdi_in_sizes((size_t)o->field, low, high), #field ": " text)
 
-static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
-{
-    const size_t most = 268435456;
-    NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
-    NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
-                  "n and m: too many numbers");
-    NPKSDI_REFUSE(o->fit_rows < 2 || o->fit_rows > most, "fit_rows: from 2 to 2^28");
-    NPKSDI_REFUSE(o->replicates < 1 || o->replicates > most, "replicates: from 1 to 2^28");
-    NPKSDI_REFUSE(!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1),
-                  "alpha: between 0 and 1, exclusive");
-    NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
-                  "replicates: 1/(replicates+1) > alpha can never reject");
-    NPKSDI_REFUSE(o->pilot > most, "pilot: at most 2^28");
-    NPKSDI_REFUSE(o->resample > 16777216, "resample: at most 2^24");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct),
-                  "resample_redraw, resample_distinct: 0 or 1");
-    NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
-                  "resample: more than m coordinates cannot be distinct");
-    NPKSDI_REFUSE(o->block < 1, "block: at least 1");
-    NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
-                  "allocator: both functions or neither");
-    NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
-                  "rng: next_fn is missing");
-    return NULL;
-}
-
-static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
+/* The rules of scores and calibration. */
+static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_t m)
 {
     npksdi_family family;
-    int kind = o->estimator;
-    NPKSDI_REFUSE(o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK,
-                  "summary: unknown value");
-    NPKSDI_REFUSE(o->summary == NPKSD_SUMMARY_CALLBACK
-                      && (o->summary_fn == NULL || o->summary_dim == 0),
+    int by_callback = o->summary == NPKSD_SUMMARY_CALLBACK, wild = npksdi_wild(o);
+    int kind = o->estimator,
+        splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
+    NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
+    NPKSDI_REFUSE(by_callback && (o->summary_fn == NULL || o->summary_dim == 0),
                   "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
-    NPKSDI_REFUSE(kind < NPKSD_ESTIMATOR_AUTO || kind > NPKSD_ESTIMATOR_CALLBACK,
-                  "estimator: unknown value");
+    NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
     NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
                   "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
-    NPKSDI_REFUSE(
-        o->degree > 8
-            || (o->degree > 3 && (kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO)),
-        "degree: at most 8 (in t, for SPLINE: 3)");
-    NPKSDI_REFUSE(o->basis > NPKSD_FEATURES_MAX, "basis: at most 256");
+    NPKSDI_WHOLE(degree, 0, splines ? 3 : 8, "at most 8 (in t, for SPLINE: 3)");
+    NPKSDI_WHOLE(basis, 0, NPKSD_FEATURES_MAX, "at most 256");
     NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
                   "basis: a cubic spline has at least 4");
-    NPKSDI_REFUSE(!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)), "ridge: from 0 to 1e6");
+    NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
+    size_t most = NPKSD_FEATURES_MAX, d = npksdi_summary_dim(o, m), kept = npksdi_kept_rows(o, m);
     NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
-                          > NPKSD_FEATURES_MAX,
+                      && (d > most || npksdi_describe_family(&family, kind, o, m, kept) > most),
                   "estimator, summary, degree, basis: more than 256 features a coordinate");
-    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK,
-                  "summary_dim: too large");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->standardize), "standardize: 0 or 1");
-    NPKSDI_REFUSE(!npksdi_in_range(o->smooth, 0, 1000),
-                  "smooth: from 0 to 1000 standard deviations");
-    return NULL;
-}
-
-static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, size_t m)
-{
-    int two_sided;
-    NPKSDI_REFUSE(o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ,
-                  "kernel: unknown value");
-    NPKSDI_REFUSE(!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP),
-                  "bandwidth: finite and not negative");
-    NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
-                  "bandwidth: too small");
-    NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
-                  "scales, scale_count: at most 16, and a pointer to as many");
-    for (size_t c = 0; c < o->scale_count; c++)
-        NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
-                      "scales: from 1e-6 to 1e6");
-    NPKSDI_REFUSE(o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR,
-                  "form: unknown value");
-    NPKSDI_REFUSE(o->statistic < NPKSD_STATISTIC_U || o->statistic > NPKSD_STATISTIC_V,
-                  "statistic: unknown value");
-    NPKSDI_REFUSE(o->components == 0 || o->components > NPKSD_COMPONENT_ALL,
-                  "components: some of NPKSD_COMPONENT_");
-    if (npksdi_count_numbers(o, n, m, &two_sided) == 0)
-        return m > 1 || o->components != NPKSD_COMPONENT_PAIR
-            ? "statistic: a U-statistic needs two rows"
-            : "components: PAIR needs two columns";
-    NPKSDI_REFUSE(o->features > 1048576, "features: at most 2^20");
-    NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
-                  "features: for the Gaussian kernel only");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->diagnose), "diagnose: 0 or 1");
-    NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
-                  "diagnose: in linear time only for NPKSD_FORM_VECTOR");
-    return NULL;
-}
-
-static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, size_t m)
-{
-    NPKSDI_REFUSE(o->calibration != NPKSD_CALIBRATE_MONTE_CARLO && !npksdi_wild(o),
-                  "calibration: unknown value");
-    if (npksdi_wild(o)) {
-        NPKSDI_REFUSE(o->estimator != NPKSD_ESTIMATOR_CALLBACK,
-                      "calibration: the wild bootstrap is wrong for estimated scores");
-        NPKSDI_REFUSE(o->components != NPKSD_COMPONENT_STEIN,
-                      "components: the wild bootstrap allows STEIN only");
-        NPKSDI_REFUSE(o->features > 0 || o->smooth > 0,
-                      "features, smooth: not with the wild bootstrap");
-        NPKSDI_REFUSE(o->stop_after > 0 || o->resample_redraw,
-                      "stop_after, resample_redraw: not with the wild bootstrap");
-    }
-    NPKSDI_REFUSE(o->stop_after > o->replicates, "stop_after: at most replicates");
+    NPKSDI_REFUSE(d > 65536 && by_callback, "summary_dim: too large");
+    NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
+    NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
+    NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
+    NPKSDI_REFUSE(wild && o->estimator != NPKSD_ESTIMATOR_CALLBACK,
+                  "calibration: the wild bootstrap is wrong for estimated scores");
+    NPKSDI_REFUSE(wild && o->components != NPKSD_COMPONENT_STEIN,
+                  "components: the wild bootstrap allows STEIN only");
+    NPKSDI_REFUSE(wild && (o->features > 0 || o->smooth > 0),
+                  "features, smooth: not with the wild bootstrap");
+    NPKSDI_REFUSE(wild && (o->stop_after > 0 || o->resample_redraw),
+                  "stop_after, resample_redraw: not with the wild bootstrap");
+    NPKSDI_WHOLE(stop_after, 0, o->replicates, "at most replicates");
     NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
                   "stop_after: not with a diagnosis, whose p-values it does not cover");
     NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
@@ -1652,16 +1431,49 @@ static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, 
 
 NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
 {
-    if (o == NULL)
-        return "options: a NULL pointer";
-    const char *problem = npksdi_problem_sizes(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_statistic(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_scores(o, m);
-    if (problem == NULL)
-        problem = npksdi_problem_calibration(o, n, m);
-    return problem;
+    const size_t most = 268435456;
+    NPKSDI_REFUSE(o == NULL, "options: a NULL pointer");
+    NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
+    NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "n and m: too many numbers");
+    NPKSDI_WHOLE(fit_rows, 2, most, "from 2 to 2^28");
+    NPKSDI_WHOLE(replicates, 1, most, "from 1 to 2^28");
+    NPKSDI_REAL(alpha, NPKSDI_TINY, 1 - NPKSDI_EPSILON / 2, "between 0 and 1, exclusive");
+    NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
+                  "replicates: 1/(replicates+1) > alpha can never reject");
+    NPKSDI_WHOLE(pilot, 0, most, "at most 2^28");
+    NPKSDI_WHOLE(resample, 0, 16777216, "at most 2^24");
+    NPKSDI_REFUSE((o->resample_redraw | o->resample_distinct) & ~1,
+                  "resample_redraw, resample_distinct: 0 or 1");
+    NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
+                  "resample: more than m coordinates cannot be distinct");
+    NPKSDI_WHOLE(block, 1, SIZE_MAX, "at least 1");
+    NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
+                  "allocator: both functions or neither");
+    NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
+                  "rng: next_fn is missing");
+    NPKSDI_WHOLE(kernel, 0, NPKSD_KERNEL_IMQ, "unknown value");
+    NPKSDI_REAL(bandwidth, 0, NPKSDI_UNSCALED_CLAMP, "finite and not negative");
+    NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
+                  "bandwidth: too small");
+    NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
+                  "scales, scale_count: at most 16, and a pointer to as many");
+    for (size_t c = 0; c < o->scale_count; c++)
+        NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
+                      "scales: from 1e-6 to 1e6");
+    NPKSDI_WHOLE(form, 0, NPKSD_FORM_SCALAR, "unknown value");
+    NPKSDI_WHOLE(statistic, 0, NPKSD_STATISTIC_V, "unknown value");
+    NPKSDI_WHOLE(components, 1, NPKSD_COMPONENT_ALL, "some of NPKSD_COMPONENT_");
+    NPKSDI_REFUSE(m == 1 && o->components == NPKSD_COMPONENT_PAIR,
+                  "components: PAIR needs two columns");
+    NPKSDI_REFUSE(!npksdi_able_components(o, n, m), "statistic: a U-statistic needs two rows");
+    NPKSDI_WHOLE(features, 0, 1048576, "at most 2^20");
+    NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
+                  "features: for the Gaussian kernel only");
+    NPKSDI_WHOLE(diagnose, 0, 1, "0 or 1");
+    NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
+                  "diagnose: in linear time only for NPKSD_FORM_VECTOR");
+    return npksdi_scores_problem(o, n, m);
 }
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
@@ -1697,7 +1509,7 @@ enum {
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
     NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
 };
-#define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
+static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
@@ -2888,7 +2700,7 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
     for (size_t i = 0; i < count; i++)
         sine[i] = npksdi_max(-NPKSDI_ANGLE_MAX, sine[i]);
     for (size_t i = 0; i < count; i++)
-        NPKSDI_SINCOS(sine[i], sine + i, cosine + i);
+        npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
 /* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies: for each
@@ -4042,7 +3854,7 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
     return NPKSD_OK;
 }
 
-#define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
+static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6); /* least range of the knots */
 
 /* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
    Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
@@ -5707,7 +5519,7 @@ static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
     return walk->bad_ ? 0 : (size_t)word;
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
-#define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
+static const uint64_t NPKSDI_MAGIC = UINT64_C(0x626C6264736B706E);
 enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
@@ -6081,33 +5893,18 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_C
 #undef NPKSDI_PICK
 #undef NPKSDI_C4
-#undef NPKSDI_TINY
-#undef NPKSDI_LARGEST
-#undef NPKSDI_EPSILON
-#undef NPKSDI_HUGE
-#undef NPKSDI_CLAMP
-#undef NPKSDI_UNSCALED_CLAMP
-#undef NPKSDI_EXP_LOW
-#undef NPKSDI_ANGLE_MAX
-#undef NPKSDI_TIE
-#undef NPKSDI_ROUNDING
-#undef NPKSDI_SKEW_LEAST
 #undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_CBLAS_GEMM
-#undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
 #undef NPKSDI_REFUSE
+#undef NPKSDI_REAL
+#undef NPKSDI_WHOLE
 #undef NPKSDI_MODEL_ARRAYS
 #undef NPKSDI_SCRATCH_ARRAYS
 #undef NPKSDI_NULL_ARRAYS
 #undef NPKSDI_FIT_ARRAYS
 #undef NPKSDI_STAGES
-#undef NPKSDI_CONSTANT
-#undef NPKSDI_KNOTS_LEAST
-#undef NPKSDI_ALIGNMENT
-#undef NPKSDI_MAGIC
 #undef NPKSDI_MALLOC
 #undef NPKSDI_FREE
 #undef NPKSDI_RESTRICT
@@ -6119,49 +5916,40 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 /*
  * npksd.h is available under two licences; take the one you prefer.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE A - MIT License
- *
  * Copyright (c) 2026 npksd.h contributors
  *
- * Permission is hereby granted, free of charge, to any person obtaining a copy
- * of this software and associated documentation files (the "Software"), to deal
- * in the Software without restriction, including without limitation the rights
- * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
- * copies of the Software, and to permit persons to whom the Software is
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+ * associated documentation files (the "Software"), to deal in the Software without restriction,
+ * including without limitation the rights to use, copy, modify, merge, publish, distribute,
+ * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
  * furnished to do so, subject to the following conditions:
  *
- * The above copyright notice and this permission notice shall be included in all
- * copies or substantial portions of the Software.
+ * The above copyright notice and this permission notice shall be included in all copies or
+ * substantial portions of the Software.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
- * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
- * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
- * SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+ * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
- *
  * This is free and unencumbered software released into the public domain.
  *
- * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
- * software, either in source code form or as a compiled binary, for any purpose,
- * commercial or non-commercial, and by any means.
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either
+ * in source code form or as a compiled binary, for any purpose, commercial or non-commercial, and
+ * by any means.
  *
- * In jurisdictions that recognize copyright laws, the author or authors of this
- * software dedicate any and all copyright interest in the software to the public
- * domain. We make this dedication for the benefit of the public at large and to
- * the detriment of our heirs and successors. We intend this dedication to be an
- * overt act of relinquishment in perpetuity of all present and future rights to
- * this software under copyright law.
+ * In jurisdictions that recognize copyright laws, the author or authors of this software dedicate
+ * any and all copyright interest in the software to the public domain. We make this dedication for
+ * the benefit of the public at large and to the detriment of our heirs and successors. We intend
+ * this dedication to be an overt act of relinquishment in perpetuity of all present and future
+ * rights to this software under copyright law.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
- * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
- * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+ * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */
