@@ -1667,18 +1667,16 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
-/* Kernels at several bandwidths, widest first; the base, scale 1, is always among them. A Gaussian
-   kernel whose scale is the last one's over 2^k is that one squared k times, so that all pairs need
-   one exp, at the same scale; otherwise squarings_ is -1 and it has an exp of its own. */
-typedef struct npksdi_kernels {
-    size_t count_, base_;
-    npksd_real scale_[NPKSD_SCALES_MAX + 1];
-    npksd_real floor_[NPKSD_SCALES_MAX + 1]; /* before squaring: keeps the result a normal number */
-    int squarings_[NPKSD_SCALES_MAX + 1];
-    int doublings_[NPKSD_SCALES_MAX + 1];  /* linear time: of the angles of an earlier kernel ... */
-    size_t doubled_[NPKSD_SCALES_MAX + 1]; /* ... which is this one; 0 doublings: none */
-    unsigned wanted_[NPKSD_SCALES_MAX + 1]; /* NPKSD_COMPONENT_ that use it for every data set */
-} npksdi_kernels;
+/* The kernel at one of several bandwidths; widest first, and the base, scale 1, is always among them.
+   A Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
+   that all pairs need one exp, at the same scale; otherwise it has an exp of its own. In linear time
+   scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
+typedef struct npksdi_kernel {
+    npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
+    int squarings_;            /* -1: an exp of its own */
+    size_t doubled_;           /* whose angles; itself: its own */
+    unsigned wanted_;          /* NPKSD_COMPONENT_ that use it for every data set */
+} npksdi_kernel;
 
 /* One of the numbers whose largest is the statistic. */
 typedef struct npksdi_number {
@@ -1758,8 +1756,8 @@ typedef struct npksdi_model {
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
     size_t columns_; /* most columns that the operator can have */
     npksd_real bandwidth_;
-    npksdi_kernels kernels_;
-    size_t frequency_panels_;
+    npksdi_kernel kernel_[NPKSD_SCALES_MAX + 1];
+    size_t kernel_count_, base_, frequency_panels_;
     int has_margins_, has_waves_;
     size_t pair_columns_;
     npksd_real reference_rows_;
@@ -1856,7 +1854,7 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 {
     const npksd_options *o = &model->options_;
     size_t m = model->m_, k = model->columns_, padded = model->panels_ * NPKSDI_T, T = NPKSDI_T;
-    size_t p = model->features_max_, kernels = model->kernels_.count_, pairs = model->pair_columns_;
+    size_t p = model->features_max_, kernels = model->kernel_count_, pairs = model->pair_columns_;
     size_t widest = npksdi_max_size(p, npksdi_max_size(m + 1, pairs));
     size_t diagnosed = o->diagnose ? padded : 0, margins = model->has_margins_ ? m : 0;
     int linear = o->features > 0, unequal = o->resample > 0 || o->form == NPKSD_FORM_SCALAR;
@@ -1871,18 +1869,13 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 {
     const npksd_options *o = &model->options_;
-    int list[NPKSDI_FAMILIES_MAX];
-    size_t count = 0;
-    if (o->estimator == NPKSD_ESTIMATOR_AUTO) {
-        list[count++] = NPKSD_ESTIMATOR_GAUSS;
-        list[count++] = NPKSD_ESTIMATOR_SPLINE;
-        if (model->d_ == 1 || model->d_ == 2) /* curved in t, which a spline in x is not */
-            list[count++] = NPKSD_ESTIMATOR_POLY;
-        else if (model->summary_ == NPKSD_SUMMARY_ALL)
-            list[count++] = NPKSD_ESTIMATOR_RBF;
-    } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
-        list[count++] = o->estimator;
-    }
+    int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO, few = model->d_ == 1 || model->d_ == 2;
+    int list[NPKSDI_FAMILIES_MAX] = { automatic ? (int)NPKSD_ESTIMATOR_GAUSS : o->estimator,
+                                      NPKSD_ESTIMATOR_SPLINE, /* straight in t; POLY is curved */
+                                      few ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
+    size_t count = few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
+    if (!automatic)
+        count = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : 1;
     for (size_t k = 0; k < count; k++) {
         npksdi_family *f = model->family_ + model->family_count_;
         size_t p = npksdi_describe_family(f, list[k], o, model->m_, kept_rows);
@@ -1899,20 +1892,18 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 }
 
 /* The kernel of a scale is wanted by these components; it is added to the list if it is new. */
-static size_t npksdi_want_kernel(npksdi_kernels *kernels, npksd_real scale, unsigned components)
+static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned components)
 {
+    npksdi_kernel *kernel = model->kernel_, added = { scale, 0, 0, 0, 0 };
     size_t c = 0;
-    while (c < kernels->count_ && kernels->scale_[c] > scale)
+    while (c < model->kernel_count_ && kernel[c].scale_ > scale)
         c++;
-    if (c == kernels->count_ || kernels->scale_[c] < scale) {
-        for (size_t k = kernels->count_++; k > c; k--) {
-            kernels->scale_[k] = kernels->scale_[k - 1];
-            kernels->wanted_[k] = kernels->wanted_[k - 1];
-        }
-        kernels->scale_[c] = scale;
-        kernels->wanted_[c] = 0;
+    if (c == model->kernel_count_ || kernel[c].scale_ < scale) {
+        for (size_t k = model->kernel_count_++; k > c; k--)
+            kernel[k] = kernel[k - 1];
+        kernel[c] = added;
     }
-    kernels->wanted_[c] |= components;
+    kernel[c].wanted_ |= components;
     return c;
 }
 
@@ -1930,26 +1921,21 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
     enum { STEIN = NPKSD_COMPONENT_STEIN, MIRROR = NPKSD_COMPONENT_MIRROR };
     const npksd_real usual[3] = { NPKSDI_C(0.015625), NPKSDI_C(0.125), NPKSDI_C(0.5) };
     const unsigned users[3] = { STEIN, STEIN | MIRROR, MIRROR };
-    npksdi_kernels *kernels = &model->kernels_;
     for (size_t k = 0; k < (count > 0 ? count : 3); k++) {
         unsigned wanted = model->options_.components & (count > 0 ? STEIN | MIRROR : users[k]);
         if (wanted)
-            npksdi_want_kernel(kernels, count > 0 ? scales[k] : usual[k], wanted);
+            npksdi_want_kernel(model, count > 0 ? scales[k] : usual[k], wanted);
     }
-    kernels->base_ = npksdi_want_kernel(kernels, 1, 0);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        npksd_real before = c > 0 ? kernels->scale_[c - 1] : 0, power = 1;
-        kernels->squarings_[c] = npksdi_power_of(before / kernels->scale_[c], 2, 6);
-        for (int k = 0; k < kernels->squarings_[c]; k++)
-            power *= 2;
-        kernels->floor_[c] = NPKSD_EXP(NPKSDI_EXP_LOW / power);
-        for (size_t from = 0; from < c; from++) {
-            int doublings = npksdi_power_of(kernels->scale_[from] / kernels->scale_[c], 4, 4);
-            if (doublings > 0) {
-                kernels->doublings_[c] = doublings;
-                kernels->doubled_[c] = from;
-            }
-        }
+    model->base_ = npksdi_want_kernel(model, 1, 0);
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        npksdi_kernel *kernel = model->kernel_ + c;
+        npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0;
+        kernel->squarings_ = npksdi_power_of(ratio, 2, 6);
+        kernel->floor_ = NPKSD_EXP(NPKSDI_EXP_LOW / (kernel->squarings_ > 0 ? ratio : 1));
+        kernel->doubled_ = c;
+        for (size_t from = 0; from < c; from++)
+            if (npksdi_power_of(model->kernel_[from].scale_ / kernel->scale_, 4, 4) > 0)
+                kernel->doubled_ = from;
     }
 }
 
@@ -1963,20 +1949,19 @@ static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two
 static void npksdi_plan_numbers(npksdi_model *model)
 {
     const npksd_options *o = &model->options_;
-    const npksdi_kernels *kernels = &model->kernels_;
     unsigned stein = NPKSD_COMPONENT_STEIN, mirror = NPKSD_COMPONENT_MIRROR;
     for (int u = 0; u < 2; u++) {
         if (u ? o->statistic == NPKSD_STATISTIC_V || model->n_ == 1
               : o->statistic == NPKSD_STATISTIC_U)
             continue;
-        for (size_t c = 0; c < kernels->count_; c++)
-            if (kernels->wanted_[c] & stein)
+        for (size_t c = 0; c < model->kernel_count_; c++)
+            if (model->kernel_[c].wanted_ & stein)
                 npksdi_add_number(model, stein, u, 0, c);
         if (o->components & NPKSD_COMPONENT_MOMENT)
             npksdi_add_number(model, NPKSD_COMPONENT_MOMENT, u, 0, 0);
     }
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c] & mirror)
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_ & mirror)
             npksdi_add_number(model, mirror, 0, 1, c);
     for (size_t band = 0; band < 2 && (o->components & NPKSD_COMPONENT_MMD); band++)
         npksdi_add_number(model, NPKSD_COMPONENT_MMD, 0, 0, band);
@@ -2010,8 +1995,8 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
-    for (size_t c = o->scale_count = 0; c < model->kernels_.count_ && options->scale_count > 0; c++)
-        o->scale_count += model->kernels_.wanted_[c] != 0; /* different ones, and used */
+    for (size_t c = o->scale_count = 0; c < model->kernel_count_ && options->scale_count > 0; c++)
+        o->scale_count += model->kernel_[c].wanted_ != 0; /* different ones, and used */
     npksdi_plan_numbers(model);
     model->gauge_count_ = model->number_count_ + (o->diagnose ? NPKSDI_COLUMN_NUMBERS * m : 0);
 }
@@ -2054,33 +2039,74 @@ static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_
     return npksdi_clamp(npksdi_unclamped(x, model->ruler_[j]), NPKSDI_CLAMP);
 }
 
+/* Lane by lane, sum_j a_j b_j over `count` columns of a panel. */
+NPKSDI_INLINE void npksdi_lane_dots(npksd_real *out, const npksd_real *a, const npksd_real *b,
+                                    size_t count)
+{
+    npksd_real sum[NPKSDI_T] = { 0 };
+    for (size_t j = 0; j < count; j++, a += NPKSDI_T, b += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            sum[l] += a[l] * b[l];
+    NPKSD_MEMCPY(out, sum, sizeof sum);
+}
+
+/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops: both become vector code. */
+NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = npksdi_max(NPKSDI_EXP_LOW, factor * v[i]);
+    for (size_t i = 0; i < count; i++)
+        out[i] = NPKSDI_EXP_INSIDE(out[i]);
+}
+
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
+static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
+{
+    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
+                                                : 2 / (npksd_real)(1 + model->d_);
+}
+static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
+                        const npksd_real *centre, npksd_real *out)
+{
+    npksd_real r[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
+    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++) {
+        npksd_real apart = tt[k] - centre[1 + k / NPKSDI_T];
+        r[k % NPKSDI_T] += apart * apart;
+    }
+    npksdi_exp_all(out, r, -npksdi_bump_rate(model), NPKSDI_T);
+}
 /* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
-   of ones, so that (1, z) is a feature vector as it stands. Totals: sums of z and of z^2. */
+   of ones, so that (1, z) is a feature vector as it stands; for summary ALL bumps in R^m follow,
+   shared by all coordinates. Totals: sums of z and of z^2. */
 NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
                                    const npksd_real *rows, size_t count)
 {
-    npksd_real *z = w->z_, sum[NPKSDI_T] = { 0 }, square[NPKSDI_T] = { 0 };
+    npksd_real *z = w->z_, *first = z + NPKSDI_T;
+    size_t m = model->m_;
     w->panel_rows_ = rows;
     w->panel_count_ = count;
     for (size_t l = 0; l < NPKSDI_T; l++)
         z[l] = 1;
-    for (size_t j = 0; j < model->m_; j++) {
+    for (size_t j = 0; j < m; j++) {
         npksdi_ruler ruler = model->ruler_[j];
         z += NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
-            z[l] = rows[(l < count ? l : 0) * model->m_ + j];
+            z[l] = rows[(l < count ? l : 0) * m + j];
         for (size_t l = 0; l < NPKSDI_T; l++)
             z[l] = npksdi_unclamped(z[l], ruler);
         npksdi_limit(z, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            sum[l] += z[l];
-            square[l] += z[l] * z[l];
-        }
     }
-    NPKSD_MEMCPY(w->totals_, sum, sizeof sum);
-    NPKSD_MEMCPY(w->totals_ + NPKSDI_T, square, sizeof square);
+    NPKSD_MEMSET(w->totals_, 0, NPKSDI_T * sizeof *z);
+    for (size_t k = 0; k < m * NPKSDI_T; k++)
+        w->totals_[k % NPKSDI_T] += first[k];
+    npksdi_lane_dots(w->totals_ + NPKSDI_T, first, first, m);
+    for (size_t k = 0; k < model->centre_count_ && model->summary_ == NPKSD_SUMMARY_ALL; k++)
+        npksdi_bump(model, first, first + NPKSDI_T, model->centres_ + k * m, z += NPKSDI_T);
 }
 
 static int npksdi_is_constant(const npksdi_model *model, size_t j)
@@ -2261,44 +2287,6 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     }
 }
 
-/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops: both become vector code. */
-NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
-                                  size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = npksdi_max(NPKSDI_EXP_LOW, factor * v[i]);
-    for (size_t i = 0; i < count; i++)
-        out[i] = NPKSDI_EXP_INSIDE(out[i]);
-}
-
-/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
-static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
-{
-    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
-                                                : 2 / (npksd_real)(1 + model->d_);
-}
-static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
-                        const npksd_real *centre, npksd_real *out)
-{
-    npksd_real r[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
-    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++) {
-        npksd_real apart = tt[k] - centre[1 + k / NPKSDI_T];
-        r[k % NPKSDI_T] += apart * apart;
-    }
-    npksdi_exp_all(out, r, -npksdi_bump_rate(model), NPKSDI_T);
-}
-/* Summary ALL: bumps in R^m behind (1, z), shared by all coordinates. */
-static void npksdi_shared_bumps(const npksdi_model *model, npksdi_scratch *w)
-{
-    size_t m = model->m_, bumps = model->summary_ == NPKSD_SUMMARY_ALL ? model->centre_count_ : 0;
-    const npksd_real *z = w->z_ + NPKSDI_T;
-    for (size_t k = 0; k < bumps; k++)
-        npksdi_bump(model, z, z + NPKSDI_T, model->centres_ + k * m,
-                    w->z_ + (1 + m + k) * NPKSDI_T);
-}
-
 /* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first the
    features of x alone, POLY h_a(x), SPLINE B_a(x), GAUSS and RBF 1, x. Then
        POLY, d <= 2: these times h_b(t_1) h_c(t_2), a + b + c <= degree;
@@ -2420,15 +2408,12 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
     size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
     int callback = model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK;
     npksd_status status = callback ? npksdi_score_callback(model, w) : NPKSD_OK;
-    npksdi_shared_bumps(model, w);
     for (size_t i = 0, run = 1; i < m && !callback; i += run, run = 1) {
         npksd_real *s = w->scores_ + i * NPKSDI_T;
         uint32_t family = model->family_of_[i];
-        if (!(weights[i] > 0)) {
-            NPKSD_MEMSET(s, 0, NPKSDI_T * sizeof *s);
-        } else if (family == NPKSDI_CONSTANT) {
+        if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
-                s[l] = -w->z_[(1 + i) * NPKSDI_T + l];
+                s[l] = weights[i] > 0 ? -w->z_[(1 + i) * NPKSDI_T + l] : 0;
         } else if (model->family_[family].shared_) { /* neighbours alike: one product of several */
             while (i + run < m && model->family_of_[i + run] == family && weights[i + run] > 0)
                 run++;
@@ -2489,44 +2474,28 @@ static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
    X.X' and P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal
    weights only; otherwise the rows serve, times 1/m. */
 NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
-                                     const npksd_real *NPKSDI_RESTRICT x,
-                                     const npksd_real *NPKSDI_RESTRICT s)
+                                     const npksd_real *x, const npksd_real *s)
 {
-    size_t first = panel * NPKSDI_T;
-    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * w->columns_);
-    npksd_real norm[NPKSDI_T] = { 0 }, cross[NPKSDI_T] = { 0 }, spread[NPKSDI_T] = { 0 };
-    npksd_real own[NPKSDI_T] = { 0 }, sum_s[NPKSDI_T] = { 0 }, sum_x[NPKSDI_T] = { 0 };
-    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
-    for (size_t i = 0; i < model->m_; i++, x += NPKSDI_T, s += NPKSDI_T) {
+    size_t first = panel * NPKSDI_T, k = w->columns_, at = 0, bytes = k * NPKSDI_T * sizeof *s;
+    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * k;
+    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * k;
+    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * k);
+    NPKSD_MEMSET(S, 0, bytes);
+    NPKSD_MEMSET(X, 0, bytes);
+    for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            norm[l] += x[l] * x[l];
-        if (!(weight > 0) && !(scalar && i + 1 == model->m_))
-            continue;
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            sum_s[l] = weight * s[l] + (scalar ? sum_s[l] : 0);
-            sum_x[l] = weight * x[l] + (scalar ? sum_x[l] : 0);
+        for (size_t l = 0; l < NPKSDI_T && weight > 0; l++) {
+            S[at + l] += weight * s[i * NPKSDI_T + l];
+            X[at + l] += weight * x[i * NPKSDI_T + l];
         }
-        if (scalar && i + 1 < model->m_)
-            continue;
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            S[l] = sum_s[l];
-            X[l] = sum_x[l];
-            P[l] = sum_s[l] + sum_x[l];
-            cross[l] += sum_s[l] * sum_x[l];
-            spread[l] += sum_x[l] * sum_x[l];
-            own[l] += sum_s[l] * sum_s[l];
-        }
-        S += NPKSDI_T;
-        P += NPKSDI_T;
-        X += w->equal_ ? 0 : NPKSDI_T;
+        at += weight > 0 && model->options_.form == NPKSD_FORM_VECTOR ? NPKSDI_T : 0;
     }
-    NPKSD_MEMCPY(w->norm_ + first, norm, sizeof norm);
-    NPKSD_MEMCPY(w->cross_ + first, cross, sizeof cross);
-    NPKSD_MEMCPY(w->spread_ + first, spread, sizeof spread);
-    NPKSD_MEMCPY(w->own_ + first, own, sizeof own);
+    for (size_t l = 0; l < k * NPKSDI_T; l++)
+        P[l] = S[l] + X[l];
+    npksdi_lane_dots(w->norm_ + first, x, x, model->m_);
+    npksdi_lane_dots(w->cross_ + first, S, X, k);
+    npksdi_lane_dots(w->spread_ + first, X, X, k);
+    npksdi_lane_dots(w->own_ + first, S, S, k);
 }
 
 static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
@@ -2553,11 +2522,11 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
    IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
    3 q^5. So for both kernels
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
-   A Gaussian kernel is made from the one before it in the list, see npksdi_kernels. */
+   A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
 NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
 {
-    npksd_real inverse = 1 / model->kernels_.scale_[c], least = model->kernels_.floor_[c];
-    int left = model->kernels_.squarings_[c];
+    npksd_real inverse = 1 / model->kernel_[c].scale_, least = model->kernel_[c].floor_;
+    int left = model->kernel_[c].squarings_;
     t->k0_ = t->k1_ = t->k2_ = t->masked_ ? t->kernel_ : t->chain_;
     if (model->options_.kernel == NPKSD_KERNEL_IMQ) {
         t->k0_ = t->kernel_, t->k1_ = t->k0_ + NPKSDI_TILE, t->k2_ = t->k1_ + NPKSDI_TILE;
@@ -2621,8 +2590,7 @@ NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch
         t->r_[i] = npksdi_max(0, t->r_[i]);
 }
 
-/* What a pair counts: 1 where row a is real and b < a, else 0, times the signs of the wild
-   bootstrap. */
+/* What a pair counts: 1 if row a is real and b < a, else 0; times signs of the wild bootstrap. */
 static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
     int whole = t->column_ + NPKSDI_T <= t->row_ && t->row_ + NPKSDI_G <= model->n_;
@@ -2693,16 +2661,15 @@ NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch
 /* All sums over the tile. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
 NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, npksdi_tile *t)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
     npksd_real *lanes = w->lanes_, sigma2 = model->bandwidth_ * model->bandwidth_;
     int imq = model->options_.kernel == NPKSD_KERNEL_IMQ;
     npksdi_pair_mask(model, w, t);
     npksdi_pair_tile(model, w, t);
-    for (size_t c = 0; c < kernels->count_; c++, lanes += 2 * NPKSDI_T) {
-        int base = c == kernels->base_ && w->with_base_;
-        unsigned wanted = kernels->wanted_[c] | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
-        npksd_real c1 = 1 / kernels->scale_[c], c0 = w->weight_sum_ / kernels->scale_[c];
-        npksd_real c2 = 1 / (kernels->scale_[c] * kernels->scale_[c]);
+    for (size_t c = 0; c < model->kernel_count_; c++, lanes += 2 * NPKSDI_T) {
+        int base = c == model->base_ && w->with_base_;
+        unsigned wanted = model->kernel_[c].wanted_ | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
+        npksd_real scale = model->kernel_[c].scale_, c0 = w->weight_sum_ / scale, c1 = 1 / scale;
+        npksd_real c2 = 1 / (scale * scale);
         if (wanted || !imq)
             npksdi_kernel_tile(model, t, c);
         for (int mirror = 0; mirror < 2; mirror++) {
@@ -2740,7 +2707,7 @@ static size_t npksdi_pair_items(const npksdi_model *model)
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     npksdi_tile *t = w->tile_;
-    size_t p = 0, lanes = 2 * model->kernels_.count_ + 1;
+    size_t p = 0, lanes = 2 * model->kernel_count_ + 1;
     for (; k > p / NPKSDI_ITEM_PANELS; p++)
         k -= p / NPKSDI_ITEM_PANELS + 1;
     size_t first = k * NPKSDI_ITEM_PANELS, end = npksdi_min_size(first + NPKSDI_ITEM_PANELS, p + 1);
@@ -2782,7 +2749,7 @@ static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const n
 {
     npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
     npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
-    npksd_real unit = n * w->weight_sum_ / model->kernels_.scale_[c];
+    npksd_real unit = n * w->weight_sum_ / model->kernel_[c].scale_;
     npksd_real diagonal = npksdi_total(model, w->own_) + unit;
     npksdi_estimates e = { (stein + diagonal) / (n * n), stein / others,
                            (mirror + diagonal) / (n * n) };
@@ -2826,21 +2793,20 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
    each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
 NPKSDI_HOT void npksdi_turns(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
-    npksd_real *angle = w->turns_ + 2 * square * kernels->count_;
+    const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
+    npksd_real *angle = w->turns_ + 2 * square * model->kernel_count_;
     npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
                          model->frequencies_ + panel * NPKSDI_T * m, m);
-    for (size_t c = 0; c < kernels->count_; c++) {
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        size_t from = model->kernel_[c].doubled_;
         npksd_real *NPKSDI_RESTRICT cosine = w->turns_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
-        npksd_real stretch = 1 / NPKSD_SQRT(kernels->scale_[c]);
-        if (kernels->doublings_[c] == 0)
-            npksdi_angles_to_turns(cosine, sine, angle, stretch, NPKSDI_T * NPKSDI_T);
+        npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
+        if (from == c)
+            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
         else
-            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * kernels->doubled_[c],
-                         2 * square * sizeof *cosine);
-        for (int k = 0; k < kernels->doublings_[c]; k++)
+            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * from, 2 * square * sizeof *cosine);
+        for (; ratio > 1; ratio /= 4)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
                 cosine[i] = (cosine[i] - sine[i]) * (cosine[i] + sine[i]);
@@ -2876,13 +2842,13 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
-    size_t count = npksdi_panel_rows(model, p), kernels = model->kernels_.count_;
+    size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
         npksdi_turns(model, w, p, panel);
-        for (size_t part = 0; part < 2 * kernels; part++) {           /* cosines, then sines */
-            if (!model->kernels_.wanted_[part / 2] && !w->with_base_) /* nothing but the base */
+        for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
+            if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
             npksd_real *sums = npksdi_frequency_sums(model, w, part / 2, panel);
             npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
@@ -2896,9 +2862,8 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     }
 }
 
-/* sum_a (S_k + i omega_k) exp(i omega.z_a) of column k and frequency f, in four parts: of S and of
-   omega, real and imaginary. omega_k is w_i omega_i / sqrt(scale), or a sum of them in SCALAR form;
-   returned. */
+/* sum_a (S_k + i omega_k) exp(i omega.z_a) of column k and frequency f: real and imaginary part of
+   S, then of omega. Returns omega_k = w_i omega_i / sqrt(scale), in SCALAR form the sum over i. */
 static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scratch *w, size_t c,
                                      size_t k, size_t f, npksd_real *parts)
 {
@@ -2909,7 +2874,7 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
     npksd_real omega = 0;
     for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
         omega += w->weights_[i] * omegas[i * NPKSDI_T];
-    omega *= 1 / NPKSD_SQRT(model->kernels_.scale_[c]);
+    omega *= 1 / NPKSD_SQRT(model->kernel_[c].scale_);
     parts[0] = sums[k * NPKSDI_T];
     parts[1] = sums[(columns + k) * NPKSDI_T];
     parts[2] = -omega * sums[(2 * columns + 1) * NPKSDI_T];
@@ -2961,7 +2926,7 @@ static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_
    e^(i omega (z_a - z_b)), whose sum over b is known from the sums of the evaluation. */
 static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t F = model->options_.features, base = model->kernels_.base_, columns = w->columns_;
+    size_t F = model->options_.features, base = model->base_, columns = w->columns_;
     const npksd_real *cosine = w->turns_ + 2 * base * NPKSDI_T * NPKSDI_T;
     const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
     NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
@@ -3006,7 +2971,7 @@ static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const
                 quadratic += (j < model->m_ ? sigma2 : 1) * sum * sum;
             }
     } else {
-        quadratic = 2 * w->sums_[2 * model->kernels_.count_] + diagonal;
+        quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
     e.v_ = quadratic / (n * n) + linear;
     e.u_ = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
@@ -3308,7 +3273,7 @@ static void npksdi_clear_plain_sums(const npksdi_model *model, npksdi_scratch *w
 static void npksdi_clear_stein_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t real = sizeof(npksd_real), padded = model->panels_ * NPKSDI_T, m = model->m_;
-    size_t kernels = model->kernels_.count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
+    size_t kernels = model->kernel_count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
     if (model->options_.features > 0) {
         NPKSD_MEMSET(w->sums_, 0, kernels * model->frequency_panels_ * each * real);
         NPKSD_MEMSET(w->moment_, 0, w->columns_ * npksdi_padded(m + 1) * real);
@@ -3370,13 +3335,12 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
    in units of the bandwidth, so that no unit of the data makes their squares vanish. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
     npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
     npksd_real margins[NPKSDI_MARGINS];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
     int diagnose = model->options_.diagnose;
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c])
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_)
             e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
         moment = npksdi_moment_estimates(model, w);
@@ -3397,14 +3361,14 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         }
     }
     if (diagnose)
-        npksdi_estimate(model, w, kernels->base_, v);
+        npksdi_estimate(model, w, model->base_, v);
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
 }
 
 /* KSD^2, the U-statistic at the base bandwidth, of a data set whose base kernel was summed. */
 static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
 {
-    return model->n_ == 1 ? 0 : npksdi_estimate(model, w, model->kernels_.base_, NULL).u_;
+    return model->n_ == 1 ? 0 : npksdi_estimate(model, w, model->base_, NULL).u_;
 }
 
 /* Items: the panels, the pairs or frequencies, the end. */
@@ -4279,7 +4243,6 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     npksdi_scale_panel(model, w, rows, count);
-    npksdi_shared_bumps(model, w);
     for (size_t slot = 0; slot < t->fit_.active_count_ && model->family_count_ > 0; slot++)
         npksdi_add_coordinate(t, count, slot, split);
     for (size_t k = 0; k < model->family_count_; k++) {
@@ -5883,9 +5846,9 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     npksd_options o = t.model_.options_;
     npksd_real scales[NPKSD_SCALES_MAX];
     o.summary = t.model_.summary_; /* of one coordinate: none, whatever was asked for */
-    for (size_t c = 0, k = 0; c < t.model_.kernels_.count_ && k < o.scale_count; c++)
-        if (t.model_.kernels_.wanted_[c])
-            scales[k++] = t.model_.kernels_.scale_[c];
+    for (size_t c = 0, k = 0; c < t.model_.kernel_count_ && k < o.scale_count; c++)
+        if (t.model_.kernel_[c].wanted_)
+            scales[k++] = t.model_.kernel_[c].scale_;
     size_t total = 0;
     for (int writing = 0; writing < 2; writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
