@@ -1190,7 +1190,7 @@ static npksdi_walk npksdi_walk_begin(int mode, void *block)
     return walk;
 }
 
-enum { NPKSDI_ALIGNMENT = 64 }; /* a cache line: no vector of a panel lies across two */
+enum { NPKSDI_ALIGNMENT = 32 }; /* bytes of the longest vector: it lies in one cache line */
 static void *npksdi_aligned(void *memory)
 {
     size_t past = (size_t)((uintptr_t)memory % NPKSDI_ALIGNMENT);
@@ -1272,17 +1272,8 @@ typedef struct npksdi_family {
     size_t sums_at_; /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
-<<<<<<< HEAD
-enum {
-    NPKSDI_FAMILIES_MAX = 3,
-    NPKSDI_RIDGES_MAX = 3,
-    NPKSDI_KEPT_MAX = 1000,
-    NPKSDI_MARGINS = 6 /* numbers of MARGIN */
-};
-=======
-enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3, NPKSDI_CANDIDATES = 3 * 3 };
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3 };
 enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 6 }; /* rows of the fit; numbers of MARGIN */
->>>>>>> 92d89e7e69379475558fbbf729c7859cc14ab15c
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1478,19 +1469,16 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
-/* Kernels at several bandwidths, widest first; the base, scale 1, is always among them. A Gaussian
-   kernel whose scale is the last one's over 2^k is that one squared k times, so that one exp a pair
-   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its
-   own. */
-typedef struct npksdi_kernels {
-    size_t count_, base_;
-    npksd_real scale_[NPKSD_SCALES_MAX + 1];
-    npksd_real floor_[NPKSD_SCALES_MAX + 1]; /* before squaring: keeps the result a normal number */
-    int squarings_[NPKSD_SCALES_MAX + 1];
-    int doublings_[NPKSD_SCALES_MAX + 1];  /* linear time: of the angles of an earlier kernel ... */
-    size_t doubled_[NPKSD_SCALES_MAX + 1]; /* ... which is this one; 0 doublings: none */
-    unsigned wanted_[NPKSD_SCALES_MAX + 1]; /* NPKSD_COMPONENT_ that use it for every data set */
-} npksdi_kernels;
+/* The kernel at one of several bandwidths; widest first, and the base, scale 1, is always among them.
+   A Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
+   that all pairs need one exp, at the same scale; otherwise it has an exp of its own. In linear time
+   scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
+typedef struct npksdi_kernel {
+    npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
+    int squarings_;            /* -1: an exp of its own */
+    size_t doubled_;           /* whose angles; itself: its own */
+    unsigned wanted_;          /* NPKSD_COMPONENT_ that use it for every data set */
+} npksdi_kernel;
 
 /* One of the numbers whose largest is the statistic. */
 typedef struct npksdi_number {
@@ -1511,12 +1499,18 @@ enum {
 };
 static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
+/* A scaled value: z = (x - centre) / scale. In halves: the difference of 1e308 and -1e308 is then
+   finite. 1/scale may be too small for a normal number: a power of two times a factor from 1 to 2. */
+typedef struct npksdi_ruler {
+    npksd_real half_centre_, power_, factor_;
+} npksdi_ruler;
+
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
     /* scale: z = (x - centre) / scale, as a ruler; box: range of kept rows, caller's units */     \
     X(npksd_real, centre_, m, 1, REALS)                                                            \
     X(npksd_real, scale_, m, 1, REALS)                                                             \
-    X(npksd_real, ruler_, m, 3, LOCAL)                                                             \
+    X(npksdi_ruler, ruler_, m, 1, LOCAL)                                                           \
     X(npksd_real, box_low_, m, 1, REALS)                                                           \
     X(npksd_real, box_high_, m, 1, REALS)                                                          \
     /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */      \
@@ -1529,7 +1523,7 @@ static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordi
     X(npksd_real, summary_inverse_, m, d, REALS)                                                   \
     X(npksd_real, t_low_, m, d, REALS)                                                             \
     X(npksd_real, t_high_, m, d, REALS)                                                            \
-    X(npksd_real, theta_, m, owner->theta_stride_, REALS)                                          \
+    X(npksd_real, theta_, m, owner->features_max_, REALS)                                          \
     X(npksd_real, centres_, centre, owner->centre_count_, REALS)                                   \
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
     X(npksd_real, weights_, m, 1, REALS)                                                           \
@@ -1558,12 +1552,12 @@ typedef struct npksdi_model {
     unsigned flags_;
     int summary_; /* NPKSD_SUMMARY_, NONE for one column */
     size_t d_;    /* numbers in t */
-    size_t family_count_, theta_stride_, centre_count_, features_max_;
+    size_t family_count_, centre_count_, features_max_, work_panels_;
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
     size_t columns_; /* most columns that the operator can have */
     npksd_real bandwidth_;
-    npksdi_kernels kernels_;
-    size_t frequency_panels_;
+    npksdi_kernel kernel_[NPKSD_SCALES_MAX + 1];
+    size_t kernel_count_, base_, frequency_panels_;
     int has_margins_, has_waves_;
     size_t pair_columns_;
     npksd_real reference_rows_;
@@ -1581,12 +1575,14 @@ static void npksdi_model_arrays(npksdi_model *owner, npksdi_walk *walk)
     NPKSDI_MODEL_ARRAYS(NPKSDI_VISIT)
 }
 
-/* NPKSDI_G rows against a panel: G = x.x', A, C, D and r as >>tiles has them; the Gaussian kernel
-   that the next one is made from; the kernels in use; u. */
+/* NPKSDI_G rows against a panel, see >>tiles: G = x.x', A, C, D and r; the Gaussian kernel that the
+   next one is made from; u; what pairs count; the kernel in use and where its parts are. */
 typedef struct npksdi_tile {
     npksd_real G_[NPKSDI_TILE], A_[NPKSDI_TILE], C_[NPKSDI_TILE], D_[NPKSDI_TILE], r_[NPKSDI_TILE];
-    npksd_real chain_[NPKSDI_TILE], k0_[NPKSDI_TILE], k1_[NPKSDI_TILE], k2_[NPKSDI_TILE];
-    npksd_real u_[NPKSDI_TILE], mask_[NPKSDI_TILE];
+    npksd_real chain_[NPKSDI_TILE], u_[NPKSDI_TILE], mask_[NPKSDI_TILE], kernel_[3 * NPKSDI_TILE];
+    const npksd_real *k0_, *k1_, *k2_;
+    size_t row_, column_; /* first of the rows, of the panel */
+    int masked_;          /* mask_ is not 1 everywhere */
 } npksdi_tile;
 
 /* T = NPKSDI_T rows of a panel, k columns of the operator, p features. */
@@ -1598,14 +1594,15 @@ typedef struct npksdi_tile {
     X(npksd_real, t_, model->d_ + npksdi_ceil_div(model->d_, T), T, LOCAL)                         \
     X(npksd_real, totals_, 2, T, LOCAL)                                                            \
     X(npksd_real, scores_, m, T, LOCAL)                                                            \
-    X(npksd_real, phi_, npksdi_max_size(p, 4), T, LOCAL)                                           \
-    X(npksd_real, slope_, npksdi_max_size(p, 4), T, LOCAL)                                         \
+    X(npksd_real, phi_, p, T, LOCAL)                                                               \
+    X(npksd_real, slope_, p, T, LOCAL)                                                             \
     X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
-    X(npksd_real, work_, 36 + 45, T, LOCAL)                                                        \
+    /* 4 splines in x and their slopes; products of polynomials in t, these, slopes */             \
+    X(npksd_real, work_, model->work_panels_, T, LOCAL)                                            \
     X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
     /* columns of the Stein kernel: x, w s, their sum, w x; |x|^2, s.x, |w x|^2, |w s|^2 */        \
     X(npksd_real, weights_, m, 1, LOCAL)                                                           \
-    X(npksd_real, picks_, m, 1, LOCAL)                                                             \
+    X(uint32_t, picks_, m, 1, LOCAL)                                                               \
     X(npksd_real, x_, padded, m, LOCAL)                                                            \
     X(npksd_real, s_, padded, k, LOCAL)                                                            \
     X(npksd_real, p_, padded, k, LOCAL)                                                            \
@@ -1641,6 +1638,8 @@ typedef struct npksdi_scratch {
     npksd_rng_state rng_state_;
     uint64_t streams_; /* 0; a trial with the caller's rng: what makes its streams others */
     void *user_data_;
+    const npksd_real *panel_rows_; /* the panel in z_ is made of these rows of the caller */
+    size_t panel_count_;
     int bad_summary_;       /* summary_fn wrote NaN or infinity */
     int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
     int with_signs_;        /* wild bootstrap: pairs are multiplied by signs_ */
@@ -1656,7 +1655,7 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 {
     const npksd_options *o = &model->options_;
     size_t m = model->m_, k = model->columns_, padded = model->panels_ * NPKSDI_T, T = NPKSDI_T;
-    size_t p = model->features_max_, kernels = model->kernels_.count_, pairs = model->pair_columns_;
+    size_t p = model->features_max_, kernels = model->kernel_count_, pairs = model->pair_columns_;
     size_t widest = npksdi_max_size(p, npksdi_max_size(m + 1, pairs));
     size_t diagnosed = o->diagnose ? padded : 0, margins = model->has_margins_ ? m : 0;
     int linear = o->features > 0, unequal = o->resample > 0 || o->form == NPKSD_FORM_SCALAR;
@@ -1671,24 +1670,21 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 {
     const npksd_options *o = &model->options_;
-    int list[NPKSDI_FAMILIES_MAX];
-    size_t count = 0;
-    if (o->estimator == NPKSD_ESTIMATOR_AUTO) {
-        list[count++] = NPKSD_ESTIMATOR_GAUSS;
-        list[count++] = NPKSD_ESTIMATOR_SPLINE;
-        if (model->d_ == 1 || model->d_ == 2) /* curved in t, which a spline in x is not */
-            list[count++] = NPKSD_ESTIMATOR_POLY;
-        else if (model->summary_ == NPKSD_SUMMARY_ALL)
-            list[count++] = NPKSD_ESTIMATOR_RBF;
-    } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
-        list[count++] = o->estimator;
-    }
+    int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO, few = model->d_ == 1 || model->d_ == 2;
+    int list[NPKSDI_FAMILIES_MAX] = { automatic ? (int)NPKSD_ESTIMATOR_GAUSS : o->estimator,
+                                      NPKSD_ESTIMATOR_SPLINE, /* straight in t; POLY is curved */
+                                      few ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
+    size_t count = few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
+    if (!automatic)
+        count = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : 1;
     for (size_t k = 0; k < count; k++) {
         npksdi_family *f = model->family_ + model->family_count_;
         size_t p = npksdi_describe_family(f, list[k], o, model->m_, kept_rows);
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
-        model->theta_stride_ = npksdi_max_size(model->theta_stride_, p);
+        size_t terms = npksdi_terms(model->d_ > 2 ? 0 : model->d_, f->degree_);
+        size_t work = 8 + terms + 3 * (f->degree_ + 1);
+        model->work_panels_ = npksdi_max_size(model->work_panels_, work);
         model->features_max_ = npksdi_max_size(model->features_max_, p);
         if (f->kind_ == NPKSD_ESTIMATOR_RBF)
             model->centre_count_ = f->basis_;
@@ -1697,20 +1693,18 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 }
 
 /* The kernel of a scale is wanted by these components; it is added to the list if it is new. */
-static size_t npksdi_want_kernel(npksdi_kernels *kernels, npksd_real scale, unsigned components)
+static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned components)
 {
+    npksdi_kernel *kernel = model->kernel_, added = { scale, 0, 0, 0, 0 };
     size_t c = 0;
-    while (c < kernels->count_ && kernels->scale_[c] > scale)
+    while (c < model->kernel_count_ && kernel[c].scale_ > scale)
         c++;
-    if (c == kernels->count_ || kernels->scale_[c] < scale) {
-        for (size_t k = kernels->count_++; k > c; k--) {
-            kernels->scale_[k] = kernels->scale_[k - 1];
-            kernels->wanted_[k] = kernels->wanted_[k - 1];
-        }
-        kernels->scale_[c] = scale;
-        kernels->wanted_[c] = 0;
+    if (c == model->kernel_count_ || kernel[c].scale_ < scale) {
+        for (size_t k = model->kernel_count_++; k > c; k--)
+            kernel[k] = kernel[k - 1];
+        kernel[c] = added;
     }
-    kernels->wanted_[c] |= components;
+    kernel[c].wanted_ |= components;
     return c;
 }
 
@@ -1725,60 +1719,50 @@ static int npksdi_power_of(npksd_real ratio, npksd_real base, int most)
 
 static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, size_t count)
 {
-    npksdi_kernels *kernels = &model->kernels_;
-    unsigned stein = model->options_.components & NPKSD_COMPONENT_STEIN;
-    unsigned mirror = model->options_.components & NPKSD_COMPONENT_MIRROR;
-    for (size_t k = 0; k < count && (stein | mirror); k++)
-        npksdi_want_kernel(kernels, scales[k], stein | mirror);
-    if (count == 0 && stein)
-        npksdi_want_kernel(kernels, NPKSDI_C(0.015625), stein);
-    if (count == 0 && (stein | mirror))
-        npksdi_want_kernel(kernels, NPKSDI_C(0.125), stein | mirror);
-    if (count == 0 && mirror)
-        npksdi_want_kernel(kernels, NPKSDI_C(0.5), mirror);
-    kernels->base_ = npksdi_want_kernel(kernels, 1, 0);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        npksd_real before = c > 0 ? kernels->scale_[c - 1] : 0, power = 1;
-        kernels->squarings_[c] = npksdi_power_of(before / kernels->scale_[c], 2, 6);
-        for (int k = 0; k < kernels->squarings_[c]; k++)
-            power *= 2;
-        kernels->floor_[c] = NPKSD_EXP(NPKSDI_EXP_LOW / power);
-        for (size_t from = 0; from < c; from++) {
-            int doublings = npksdi_power_of(kernels->scale_[from] / kernels->scale_[c], 4, 4);
-            if (doublings > 0) {
-                kernels->doublings_[c] = doublings;
-                kernels->doubled_[c] = from;
-            }
-        }
+    enum { STEIN = NPKSD_COMPONENT_STEIN, MIRROR = NPKSD_COMPONENT_MIRROR };
+    const npksd_real usual[3] = { NPKSDI_C(0.015625), NPKSDI_C(0.125), NPKSDI_C(0.5) };
+    const unsigned users[3] = { STEIN, STEIN | MIRROR, MIRROR };
+    for (size_t k = 0; k < (count > 0 ? count : 3); k++) {
+        unsigned wanted = model->options_.components & (count > 0 ? STEIN | MIRROR : users[k]);
+        if (wanted)
+            npksdi_want_kernel(model, count > 0 ? scales[k] : usual[k], wanted);
+    }
+    model->base_ = npksdi_want_kernel(model, 1, 0);
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        npksdi_kernel *kernel = model->kernel_ + c;
+        npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0;
+        kernel->squarings_ = npksdi_power_of(ratio, 2, 6);
+        kernel->floor_ = NPKSD_EXP(NPKSDI_EXP_LOW / (kernel->squarings_ > 0 ? ratio : 1));
+        kernel->doubled_ = c;
+        for (size_t from = 0; from < c; from++)
+            if (npksdi_power_of(model->kernel_[from].scale_ / kernel->scale_, 4, 4) > 0)
+                kernel->doubled_ = from;
     }
 }
 
 static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided, size_t at)
 {
-    npksdi_number *number = model->number_ + model->number_count_++;
-    number->kind_ = (unsigned char)kind;
-    number->u_ = (unsigned char)u;
-    number->two_sided_ = (unsigned char)two_sided;
-    number->at_ = (unsigned char)at;
+    npksdi_number number = { (unsigned char)kind, (unsigned char)u, (unsigned char)two_sided,
+                             (unsigned char)at };
+    model->number_[model->number_count_++] = number;
 }
 
 static void npksdi_plan_numbers(npksdi_model *model)
 {
     const npksd_options *o = &model->options_;
-    const npksdi_kernels *kernels = &model->kernels_;
     unsigned stein = NPKSD_COMPONENT_STEIN, mirror = NPKSD_COMPONENT_MIRROR;
     for (int u = 0; u < 2; u++) {
         if (u ? o->statistic == NPKSD_STATISTIC_V || model->n_ == 1
               : o->statistic == NPKSD_STATISTIC_U)
             continue;
-        for (size_t c = 0; c < kernels->count_; c++)
-            if (kernels->wanted_[c] & stein)
+        for (size_t c = 0; c < model->kernel_count_; c++)
+            if (model->kernel_[c].wanted_ & stein)
                 npksdi_add_number(model, stein, u, 0, c);
         if (o->components & NPKSD_COMPONENT_MOMENT)
             npksdi_add_number(model, NPKSD_COMPONENT_MOMENT, u, 0, 0);
     }
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c] & mirror)
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_ & mirror)
             npksdi_add_number(model, mirror, 0, 1, c);
     for (size_t band = 0; band < 2 && (o->components & NPKSD_COMPONENT_MMD); band++)
         npksdi_add_number(model, NPKSD_COMPONENT_MMD, 0, 0, band);
@@ -1812,8 +1796,8 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
-    for (size_t c = o->scale_count = 0; c < model->kernels_.count_ && options->scale_count > 0; c++)
-        o->scale_count += model->kernels_.wanted_[c] != 0; /* different ones, and used */
+    for (size_t c = o->scale_count = 0; c < model->kernel_count_ && options->scale_count > 0; c++)
+        o->scale_count += model->kernel_[c].wanted_ != 0; /* different ones, and used */
     npksdi_plan_numbers(model);
     model->gauge_count_ = model->number_count_ + (o->diagnose ? NPKSDI_COLUMN_NUMBERS * m : 0);
 }
@@ -1826,65 +1810,104 @@ static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
         w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
 }
 
-/* smooth > 0: add N(0, smooth^2) in scaled units to a column, or to all of them; to fit rows,
+/* smooth > 0: add N(0, smooth^2) in scaled units to columns from first to before end; to fit rows,
    replicates and observed rows alike. */
-static void npksdi_add_column_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
-                                    size_t count, size_t j)
-{
-    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
-        rows[a * model->m_ + j] +=
-            model->options_.smooth * model->scale_[j] * npksd_normal(&w->rng_);
-}
 static void npksdi_add_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
-                             size_t count)
+                             size_t count, size_t first, size_t end)
 {
-    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
-        for (size_t j = 0; j < model->m_; j++)
-            npksdi_add_column_noise(model, w, rows + a * model->m_, 1, j);
+    npksd_real smooth = model->options_.smooth;
+    for (size_t a = 0; a < count && smooth > 0; a++)
+        for (size_t j = first; j < end; j++)
+            rows[a * model->m_ + j] += smooth * model->scale_[j] * npksd_normal(&w->rng_);
 }
 
-/* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite.
-   1/scale may be too small for a normal number, so it is a power of two times a factor from 1 to 2.
-   The ruler of a column is half its centre, that power and that factor. */
 static void npksdi_set_ruler(npksdi_model *model, size_t j)
 {
     npksdi_pun pun;
     pun.value = model->scale_[j]; /* positive and normal */
     npksdi_bits exponent = pun.bits >> NPKSDI_MANTISSA, most = 2 * NPKSDI_BIAS - 1;
     pun.bits = (2 * NPKSDI_BIAS - (exponent < most ? exponent : most)) << NPKSDI_MANTISSA;
-    model->ruler_[3 * j] = model->centre_[j] * NPKSDI_C(0.5);
-    model->ruler_[3 * j + 1] = pun.value;
-    model->ruler_[3 * j + 2] = 2 / (model->scale_[j] * pun.value);
+    npksdi_ruler ruler = { model->centre_[j] * NPKSDI_C(0.5), pun.value,
+                           2 / (model->scale_[j] * pun.value) };
+    model->ruler_[j] = ruler;
 }
-NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, const npksd_real *ruler)
+NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, npksdi_ruler ruler)
 {
-    return (x * NPKSDI_C(0.5) - ruler[0]) * ruler[1] * ruler[2];
+    return (x * NPKSDI_C(0.5) - ruler.half_centre_) * ruler.power_ * ruler.factor_;
 }
 static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_t j)
 {
-    return npksdi_clamp(npksdi_unclamped(x, model->ruler_ + 3 * j), NPKSDI_CLAMP);
+    return npksdi_clamp(npksdi_unclamped(x, model->ruler_[j]), NPKSDI_CLAMP);
 }
 
-/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
-   of ones, so that (1, z) is a feature vector as it stands. */
-NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, const npksd_real *rows, size_t count,
-                                   npksd_real *z)
+/* Lane by lane, sum_j a_j b_j over `count` columns of a panel. */
+NPKSDI_INLINE void npksdi_lane_dots(npksd_real *out, const npksd_real *a, const npksd_real *b,
+                                    size_t count)
 {
+    npksd_real sum[NPKSDI_T] = { 0 };
+    for (size_t j = 0; j < count; j++, a += NPKSDI_T, b += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            sum[l] += a[l] * b[l];
+    NPKSD_MEMCPY(out, sum, sizeof sum);
+}
+
+/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops: both become vector code. */
+NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = npksdi_max(NPKSDI_EXP_LOW, factor * v[i]);
+    for (size_t i = 0; i < count; i++)
+        out[i] = NPKSDI_EXP_INSIDE(out[i]);
+}
+
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
+static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
+{
+    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
+                                                : 2 / (npksd_real)(1 + model->d_);
+}
+static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
+                        const npksd_real *centre, npksd_real *out)
+{
+    npksd_real r[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
+    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++) {
+        npksd_real apart = tt[k] - centre[1 + k / NPKSDI_T];
+        r[k % NPKSDI_T] += apart * apart;
+    }
+    npksdi_exp_all(out, r, -npksdi_bump_rate(model), NPKSDI_T);
+}
+/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
+   of ones, so that (1, z) is a feature vector as it stands; for summary ALL bumps in R^m follow,
+   shared by all coordinates. Totals: sums of z and of z^2. */
+NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
+                                   const npksd_real *rows, size_t count)
+{
+    npksd_real *z = w->z_, *first = z + NPKSDI_T;
     size_t m = model->m_;
+    w->panel_rows_ = rows;
+    w->panel_count_ = count;
     for (size_t l = 0; l < NPKSDI_T; l++)
         z[l] = 1;
-    z += NPKSDI_T;
-    for (size_t j = 0; j < m; j++, z += NPKSDI_T) {
-        npksd_real half = model->ruler_[3 * j], power = model->ruler_[3 * j + 1];
-        npksd_real factor = model->ruler_[3 * j + 2];
+    for (size_t j = 0; j < m; j++) {
+        npksdi_ruler ruler = model->ruler_[j];
+        z += NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
             z[l] = rows[(l < count ? l : 0) * m + j];
         for (size_t l = 0; l < NPKSDI_T; l++)
-            z[l] = (z[l] * NPKSDI_C(0.5) - half) * power * factor;
+            z[l] = npksdi_unclamped(z[l], ruler);
         npksdi_limit(z, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
     }
+    NPKSD_MEMSET(w->totals_, 0, NPKSDI_T * sizeof *z);
+    for (size_t k = 0; k < m * NPKSDI_T; k++)
+        w->totals_[k % NPKSDI_T] += first[k];
+    npksdi_lane_dots(w->totals_ + NPKSDI_T, first, first, m);
+    for (size_t k = 0; k < model->centre_count_ && model->summary_ == NPKSD_SUMMARY_ALL; k++)
+        npksdi_bump(model, first, first + NPKSDI_T, model->centres_ + k * m, z += NPKSDI_T);
 }
 
 static int npksdi_is_constant(const npksdi_model *model, size_t j)
@@ -1907,32 +1930,16 @@ static size_t npksdi_spread_row(size_t n, size_t count, size_t j)
 
 /* ======== >>summaries: what a score knows of the other coordinates ======== */
 
-/* Sum and sum of squares of z over the coordinates. */
-static void npksdi_totals(const npksdi_model *model, npksdi_scratch *w)
-{
-    npksd_real sum[NPKSDI_T], square[NPKSDI_T];
-    const npksd_real *z = w->z_ + NPKSDI_T;
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        sum[l] = square[l] = 0;
-    for (size_t j = 0; j < model->m_; j++, z += NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            sum[l] += z[l];
-            square[l] += z[l] * z[l];
-        }
-    NPKSD_MEMCPY(w->totals_, sum, sizeof sum);
-    NPKSD_MEMCPY(w->totals_ + NPKSDI_T, square, sizeof square);
-}
-
 /* t of a callback, row by row; NaN and infinity are noted in the scratch. */
-static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *rows, size_t count, size_t i)
+static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
     const npksd_options *o = &model->options_;
     npksd_real *one = w->t_ + model->d_ * NPKSDI_T; /* the callback writes d neighbours */
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        int good = l < count;
+        int good = l < w->panel_count_;
         if (good) {
-            o->summary_fn(rows + l * model->m_, model->m_, i, one, o->summary_user_data);
+            const npksd_real *row = w->panel_rows_ + l * model->m_;
+            o->summary_fn(row, model->m_, i, one, o->summary_user_data);
             good = npksdi_finite(one, model->d_); /* NaN must not reach an exp */
             w->bad_summary_ |= !good;
         }
@@ -1949,8 +1956,7 @@ static npksd_status npksdi_summary_status(npksdi_scratch *w)
 }
 
 /* t of coordinate i, d x NPKSDI_T, from the panel in z_ and its totals, or from the rows. */
-static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const npksd_real *rows,
-                           size_t count, size_t i)
+static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
     size_t m = model->m_;
     const npksd_real *totals = w->totals_, *z = w->z_ + NPKSDI_T, *x = z + i * NPKSDI_T;
@@ -1976,41 +1982,29 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const n
         NPKSD_MEMCPY(out, z, i * NPKSDI_T * sizeof *z);
         NPKSD_MEMCPY(out + i * NPKSDI_T, x + NPKSDI_T, (m - 1 - i) * NPKSDI_T * sizeof *z);
         break;
-    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, rows, count, i); break;
+    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, i); break;
     default: break;
     }
 }
 
 /* The same, centred and scaled by the fit sample; the other coordinates themselves already are. */
-static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *rows, size_t count, size_t i)
+static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
-    npksdi_summary(model, w, rows, count, i);
+    npksdi_summary(model, w, i);
     for (size_t k = 0; k < model->d_ && model->summary_ != NPKSD_SUMMARY_ALL; k++) {
         npksd_real half = model->summary_centre_[i * model->d_ + k] * NPKSDI_C(0.5);
-        npksd_real inverse = model->summary_inverse_[i * model->d_ + k],
-                   *one = w->t_ + k * NPKSDI_T;
+        npksd_real inverse = model->summary_inverse_[i * model->d_ + k];
+        npksd_real *one = w->t_ + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++)
             one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
         npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
 }
 
-/* The range of number k of t for coordinate i. */
-static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_real *low,
-                           npksd_real *high)
-{
-    int all = model->summary_ == NPKSD_SUMMARY_ALL;
-    size_t j = k < i ? k : k + 1, at = i * model->d_ + k;
-    *low = all ? model->x_low_[j] : model->t_low_[at];
-    *high = all ? model->x_high_[j] : model->t_high_[at];
-}
-
 /* ======== >>scores: families of features, and the scores they give ======== */
 
-/* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), h_k' = sqrt(k)
-   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides
-   all. */
+/* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), with slopes
+   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line: otherwise one outlier decides all. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2021,67 +2015,69 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
         slope[l] = 0;
     }
     npksdi_limit(inside, low, high);
-    for (size_t k = 0; k < degree; k++) {
-        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next;
-        npksd_real *hk = h + k * NPKSDI_T, *up = hk + NPKSDI_T;
-        const npksd_real *down = k > 0 ? hk - NPKSDI_T : hk; /* times root = 0 */
+    for (size_t k = 0; k < degree; k++, h += NPKSDI_T) {
+        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next, *up = h + NPKSDI_T;
+        const npksd_real *down = k > 0 ? h - NPKSDI_T : h; /* times root = 0 */
+        slope += NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            up[l] = (inside[l] * hk[l] - root * down[l]) * part;
-            slope[(k + 1) * NPKSDI_T + l] = next * hk[l];
+            up[l] = (inside[l] * h[l] - root * down[l]) * part;
+            slope[l] = next * h[l];
         }
         root = next;
     }
-    for (size_t k = 1; k <= degree; k++)
+    for (size_t k = degree; k > 0; k--, h -= NPKSDI_T, slope -= NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            h[k * NPKSDI_T + l] += slope[k * NPKSDI_T + l] * (x[l] - inside[l]);
+            h[l] += slope[l] * (x[l] - inside[l]);
 }
 
-/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b; d <= 2 (or degree 0).
-   They are left behind 36 panels of work, which is where this returns. */
-static npksd_real *npksdi_t_basis(const npksdi_model *model, size_t i, const npksd_real *tt,
-                                  size_t degree, npksd_real *work)
+/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b, for d <= 2. */
+static const npksd_real *npksdi_t_basis(const npksdi_model *model, npksdi_scratch *w, size_t i,
+                                        size_t degree)
 {
-    size_t span = (degree + 1) * NPKSDI_T, d = degree > 0 ? model->d_ : 0;
-    npksd_real *basis = work + 36 * NPKSDI_T, *out = basis, low, high;
+    size_t d = model->d_, span = (degree + 1) * NPKSDI_T;
+    npksd_real *basis = w->work_ + 8 * NPKSDI_T, *out = basis;
+    npksd_real *h = basis + npksdi_terms(d, degree) * NPKSDI_T;
+    int all = model->summary_ == NPKSD_SUMMARY_ALL;
     for (size_t k = 0; k < d; k++) {
-        npksdi_t_range(model, i, k, &low, &high);
-        npksdi_hermite(tt + k * NPKSDI_T, low, high, degree, work + k * span,
-                       work + (2 + k) * span);
+        size_t other = k < i ? k : k + 1, at = i * d + k;
+        npksd_real low = all ? model->x_low_[other] : model->t_low_[at];
+        npksd_real high = all ? model->x_high_[other] : model->t_high_[at];
+        npksdi_hermite(w->t_ + k * NPKSDI_T, low, high, degree, h + k * span, h + 2 * span);
     }
     for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
-        for (size_t b = 0; b <= (d >= 1 ? degree : 0) && b + c <= degree; b++)
+        for (size_t b = 0; b <= (d >= 1 ? degree - c : 0); b++)
             for (size_t l = 0; l < NPKSDI_T; l++)
-                *out++ = (b > 0 ? work[b * NPKSDI_T + l] : 1)
-                    * (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
+                *out++ =
+                    (b > 0 ? h[b * NPKSDI_T + l] : 1) * (c > 0 ? h[span + c * NPKSDI_T + l] : 1);
     return basis;
 }
 
 /* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the
    position, (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as
-   straight lines. value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
-NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t cells,
-                                    const npksd_real *x, size_t *cell,
-                                    npksd_real *NPKSDI_RESTRICT value,
-                                    npksd_real *NPKSDI_RESTRICT slope)
+   straight lines. work_: 4 values, then 4 slopes; B-spline cell + k is number k. */
+NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w,
+                                    const npksdi_family *f, size_t i, size_t *cell)
 {
-    npksd_real most = (npksd_real)cells, rate = model->knot_inverse_[i] * most;
+    const npksd_real *NPKSDI_RESTRICT x = w->z_ + (1 + i) * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT value = w->work_;
+    npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
+    npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
     npksd_real inside[NPKSDI_T], beyond[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, 0, most);
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        int k =
-            (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* the right end: in the last cell */
+        int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         cell[l] = (size_t)k;
         whole[l] = (npksd_real)k;
         beyond[l] = (x[l] - low) * rate - inside[l];
     }
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real v = inside[l] - whole[l], w = 1 - v;
-        npksd_real s0 = NPKSDI_C(-0.5) * w * w, s1 = (NPKSDI_C(1.5) * v - 2) * v;
+        npksd_real v = inside[l] - whole[l], u = 1 - v;
+        npksd_real s0 = NPKSDI_C(-0.5) * u * u, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
-        value[l] = w * w * w * sixth + s0 * beyond[l];
+        value[l] = u * u * u * sixth + s0 * beyond[l];
         value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond[l];
         value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond[l];
         value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond[l];
@@ -2092,105 +2088,67 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t 
     }
 }
 
-/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
-static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
-{
-    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
-                                                : 2 / (npksd_real)(1 + model->d_);
-}
-static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d,
-                        const npksd_real *centre, npksd_real rate, npksd_real *out)
-{
-    npksd_real r[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
-    for (size_t k = 0; k < d; k++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real apart = tt[k * NPKSDI_T + l] - centre[1 + k];
-            r[l] += apart * apart;
-        }
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = npksdi_max(NPKSDI_EXP_LOW, -r[l] * rate);
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        out[l] = NPKSDI_EXP_INSIDE(r[l]);
-}
-/* Summary ALL: bumps in R^m behind (1, z), shared by all coordinates. */
-static void npksdi_shared_bumps(const npksdi_model *model, npksdi_scratch *w)
-{
-    size_t m = model->m_, bumps = model->summary_ == NPKSD_SUMMARY_ALL ? model->centre_count_ : 0;
-    for (size_t k = 0; k < bumps; k++)
-        npksdi_bump(w->z_ + NPKSDI_T, w->z_ + 2 * NPKSDI_T, m - 1, model->centres_ + k * m,
-                    npksdi_bump_rate(model), w->z_ + (1 + m + k) * NPKSDI_T);
-}
-
-/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_, for
-   families with features of their own for every coordinate (not for splines times polynomials in t:
-   those are sparse):
-       GAUSS 1, x, t;  POLY h_a(x) h_b(t_1) h_c(t_2), a + b + c <= degree;  SPLINE B_a(x);
-       RBF 1, x, t and bumps;  POLY and SPLINE with d > 2: then t and x t. */
+/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first the
+   features of x alone, POLY h_a(x), SPLINE B_a(x), GAUSS and RBF 1, x. Then
+       POLY, d <= 2: these times h_b(t_1) h_c(t_2), a + b + c <= degree;
+       POLY and SPLINE, d > 2: t and x t;   GAUSS: t;   RBF: t and bumps.
+   Splines times polynomials in t are sparse, see npksdi_score_spline and npksdi_add_splines. */
 static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
                             size_t i)
 {
     const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T, *tt = w->t_, *basis;
-    npksd_real *phi = w->phi_, *slope = w->slope_, *h = w->work_, *dh = h + 9 * NPKSDI_T;
-    size_t d = model->d_, at = 0, degree = f->degree_, cell[NPKSDI_T], flat;
-    int additive = d > 2, poly = f->kind_ == NPKSD_ESTIMATOR_POLY;
-    int spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE, rbf = f->kind_ == NPKSD_ESTIMATOR_RBF;
-    NPKSD_MEMSET(phi, 0, f->features_ * NPKSDI_T * sizeof *phi);
-    NPKSD_MEMSET(slope, 0, f->features_ * NPKSDI_T * sizeof *slope);
+    npksd_real *phi = w->phi_, *slope = w->slope_;
+    size_t T = NPKSDI_T, d = model->d_, degree = f->degree_, at = 0, cell[NPKSDI_T];
+    int poly = f->kind_ == NPKSD_ESTIMATOR_POLY, spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE;
+    NPKSD_MEMSET(phi, 0, f->features_ * T * sizeof *phi);
+    NPKSD_MEMSET(slope, 0, f->features_ * T * sizeof *slope);
     if (poly) {
-        basis = npksdi_t_basis(model, i, tt, additive ? 0 : degree, h);
-        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, h, dh);
+        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, phi, slope);
+        basis = d > 2 ? w->z_ : npksdi_t_basis(model, w, i, degree); /* z_: ones */
         for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
-            for (size_t b = 0; b <= (d == 1 || d == 2 ? degree - c : 0); b++, basis += NPKSDI_T)
-                for (size_t a = 0; a + b + c <= degree; a++, at++)
-                    for (size_t l = 0; l < NPKSDI_T; l++) {
-                        phi[at * NPKSDI_T + l] = h[a * NPKSDI_T + l] * basis[l];
-                        slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * basis[l];
-                    }
+            for (size_t b = 0; b <= (d == 1 || d == 2 ? degree - c : 0); b++, basis += T)
+                for (size_t k = 0; k < (degree + 1 - b - c) * T; k++, at++) {
+                    phi[at] = phi[k] * basis[k % T];
+                    slope[at] = slope[k] * basis[k % T];
+                }
     } else if (spline) {
-        npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, h, dh);
-        for (size_t k = 0; k < 4 * NPKSDI_T; k++) {
-            size_t to = (cell[k % NPKSDI_T] + k / NPKSDI_T) * NPKSDI_T + k % NPKSDI_T;
-            phi[to] = h[k];
-            slope[to] = dh[k];
+        npksdi_spline_basis(model, w, f, i, cell);
+        for (size_t k = 0; k < 4 * T; k++) {
+            phi[cell[k % T] * T + k] = w->work_[k];
+            slope[cell[k % T] * T + k] = w->work_[4 * T + k];
         }
-        at = f->basis_;
+        at = f->basis_ * T;
+    } else {
+        for (; at < T; at++)
+            phi[at] = slope[T + at] = 1;
+        for (; at < 2 * T; at++)
+            phi[at] = x[at - T];
     }
-    for (size_t l = 0; l < NPKSDI_T && at == 0; l++) {
-        phi[l] = slope[NPKSDI_T + l] = 1;
-        phi[NPKSDI_T + l] = x[l];
+    for (size_t k = 0; k < d * T && (!poly || d > 2); k++)
+        phi[at++] = tt[k];
+    for (size_t k = 0; k < d * T && (poly || spline) && d > 2; k++, at++) {
+        phi[at] = x[k % T] * tt[k];
+        slope[at] = tt[k];
     }
-    at = at == 0 ? 2 : at;
-    flat = additive || !poly ? d : 0; /* splines come here only if additive */
-    NPKSD_MEMCPY(phi + at * NPKSDI_T, tt, flat * NPKSDI_T * sizeof *phi);
-    at += flat;
-    for (size_t k = 0; k < d * NPKSDI_T && additive && (poly || spline); k++) {
-        phi[at * NPKSDI_T + k] = x[k % NPKSDI_T] * tt[k];
-        slope[at * NPKSDI_T + k] = tt[k];
-    }
-    for (size_t k = 0; k < f->basis_ && rbf; k++, at++) {
+    for (size_t k = 0; k < f->basis_ && !spline; k++) {
         const npksd_real *centre = model->centres_ + (i * f->basis_ + k) * (1 + d);
-        npksd_real rate = npksdi_bump_rate(model), *bump = phi + at * NPKSDI_T;
-        npksdi_bump(x, tt, d, centre, rate, bump);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
+        npksdi_bump(model, x, tt, centre, phi + at);
+        for (size_t l = 0; l < T; l++, at++)
+            slope[at] = -2 * npksdi_bump_rate(model) * (x[l] - centre[0]) * phi[at];
     }
-    NPKSD_ASSERT(at <= f->features_);
+    NPKSD_ASSERT(at == f->features_ * T);
 }
 
 /* s = sum_k B_(cell + k)(x) sum_r theta_kr t_r, t_0 = 1: four splines are not 0. */
 static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
                                 const npksdi_family *f, size_t i, npksd_real *s)
 {
-    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
-                     *theta = model->theta_ + i * model->theta_stride_;
-    const npksd_real *t_powers = w->t_ - NPKSDI_T, *linear = theta + f->basis_ * f->t_terms_;
+    const npksd_real *theta = model->theta_ + i * model->features_max_;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T, *t_powers = w->t_ - NPKSDI_T;
     size_t terms = f->t_terms_, cell[NPKSDI_T], d = model->d_;
-    npksd_real *value = w->phi_, *slope = w->slope_;
-    npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, value, slope);
+    npksdi_spline_basis(model, w, f, i, cell);
     if (terms > 1 && f->degree_ > 1) /* of degree 1: t itself */
-        t_powers = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
+        t_powers = npksdi_t_basis(model, w, i, f->degree_);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         const npksd_real *q = theta + cell[l] * terms;
         s[l] = 0;
@@ -2198,22 +2156,23 @@ static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
             npksd_real part = q[0];
             for (size_t r = 1; r < terms; r++)
                 part += q[r] * t_powers[r * NPKSDI_T + l];
-            s[l] += value[k * NPKSDI_T + l] * part;
+            s[l] += w->work_[k * NPKSDI_T + l] * part;
         }
     }
-    for (size_t k = 0; k < d && d > 2; k++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[l] += (linear[k] + linear[d + k] * x[l]) * w->t_[k * NPKSDI_T + l];
+    theta += f->basis_ * terms;
+    for (size_t k = 0; k < d * NPKSDI_T && d > 2; k++)
+        s[k % NPKSDI_T] +=
+            (theta[k / NPKSDI_T] + theta[d + k / NPKSDI_T] * x[k % NPKSDI_T]) * w->t_[k];
 }
 
 /* s_i = theta_i' phi for one coordinate and one panel, for features of its own. */
-static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w, size_t i,
-                                    const npksd_real *rows, size_t count, npksd_real *s)
+static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
-    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
-                     *theta = model->theta_ + i * model->theta_stride_;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T;
+    const npksd_real *theta = model->theta_ + i * model->features_max_;
     const npksdi_family *f = model->family_ + model->family_of_[i];
-    npksdi_standard_summary(model, w, rows, count, i);
+    npksd_real *s = w->scores_ + i * NPKSDI_T;
+    npksdi_standard_summary(model, w, i);
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
         npksdi_score_spline(model, w, f, i, s);
     } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
@@ -2227,56 +2186,47 @@ static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w
 }
 
 /* The caller's own score, in scaled units. */
-static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w,
-                                          const npksd_real *rows, size_t count, npksd_real *s)
+static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t m = model->m_;
-    if (model->options_.score_fn(rows, count, m, w->callback_, model->options_.score_user_data)
-        != 0)
+    const npksd_options *o = &model->options_;
+    size_t m = model->m_, count = w->panel_count_;
+    if (o->score_fn(w->panel_rows_, count, m, w->callback_, o->score_user_data) != 0)
         return NPKSD_ERROR_GENERATOR;
     if (!npksdi_finite(w->callback_, count * m))
         return NPKSD_ERROR_NONFINITE;
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[j * NPKSDI_T + l] =
-                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
+        for (size_t l = 0; l < count; l++)
+            w->scores_[j * NPKSDI_T + l] = npksdi_clamp(w->callback_[l * m + j], most) * scale;
     }
     return NPKSD_OK;
 }
 
-/* Scores of the panel in z_, which has count rows, in scaled units, m x NPKSDI_T; 0 where weights
-   are 0. */
+/* Scores of the panel in z_, in scaled units, m x NPKSDI_T; 0 without a row or a weight. */
 static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch *w,
-                                       const npksd_real *rows, size_t count,
-                                       const npksd_real *weights, npksd_real *s)
+                                       const npksd_real *weights)
 {
-    const uint32_t *family_of = model->family_of_;
-    size_t stride = model->theta_stride_;
-    if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
-        return npksdi_score_callback(model, w, rows, count, s);
-    npksdi_totals(model, w);
-    npksdi_shared_bumps(model, w);
-    for (size_t i = 0, run = 1; i < model->m_; i += run, run = 1) {
-        npksd_real *out = s + i * NPKSDI_T;
-        uint32_t family = family_of[i];
-        if (!(weights[i] > 0)) {
-            NPKSD_MEMSET(out, 0, NPKSDI_T * sizeof *out);
-        } else if (family == NPKSDI_CONSTANT) {
+    size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
+    int callback = model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK;
+    npksd_status status = callback ? npksdi_score_callback(model, w) : NPKSD_OK;
+    for (size_t i = 0, run = 1; i < m && !callback; i += run, run = 1) {
+        npksd_real *s = w->scores_ + i * NPKSDI_T;
+        uint32_t family = model->family_of_[i];
+        if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
-                out[l] = -w->z_[(1 + i) * NPKSDI_T + l];
+                s[l] = weights[i] > 0 ? -w->z_[(1 + i) * NPKSDI_T + l] : 0;
         } else if (model->family_[family].shared_) { /* neighbours alike: one product of several */
-            while (i + run < model->m_ && family_of[i + run] == family && weights[i + run] > 0)
+            while (i + run < m && model->family_of_[i + run] == family && weights[i + run] > 0)
                 run++;
-            npksdi_product(out, NPKSDI_T, run, model->theta_ + i * stride, stride, 1, w->z_,
-                           NPKSDI_T, model->family_[family].features_, 0);
+            npksdi_product(s, NPKSDI_T, run, model->theta_ + i * p, p, 1, w->z_, NPKSDI_T,
+                           model->family_[family].features_, 0);
         } else {
-            npksdi_score_coordinate(model, w, i, rows, count, out);
+            npksdi_score_coordinate(model, w, i);
         }
     }
-    for (size_t i = 0; i < model->m_ && count < NPKSDI_T; i++)
-        NPKSD_MEMSET(s + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *s);
-    return npksdi_summary_status(w);
+    for (size_t i = 0; i < m && count < NPKSDI_T; i++)
+        NPKSD_MEMSET(w->scores_ + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *weights);
+    return callback ? status : npksdi_summary_status(w);
 }
 
 /* ======== >>columns: weights, and what the Stein kernel is made of ======== */
@@ -2287,12 +2237,12 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
     size_t m = model->m_, B = model->options_.resample;
     for (size_t i = 0; i < m; i++) {
         weights[i] = 0;
-        w->picks_[i] = (npksd_real)i;
+        w->picks_[i] = (uint32_t)i;
     }
     for (size_t j = 0; j < B; j++) {
         size_t first = model->options_.resample_distinct ? j : 0;
         size_t k = first + npksdi_below(&w->rng_, m - first);
-        weights[(size_t)w->picks_[k]] += 1;
+        weights[w->picks_[k]] += 1;
         if (model->options_.resample_distinct)
             w->picks_[k] = w->picks_[j];
     }
@@ -2300,20 +2250,21 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
         weights[i] /= (npksd_real)B;
 }
 
-/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single
-   one. */
+/* Which columns a data set has: VECTOR the coordinates with w_i > 0, SCALAR a single one. */
 static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t drawn = 0;
+    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
+    w->columns_ = 0;
     w->weight_sum_ = 0;
-    w->equal_ = model->options_.form == NPKSD_FORM_VECTOR;
+    w->equal_ = !scalar;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        drawn += weight > 0;
+        if (weight > 0)
+            w->picks_[w->columns_++] = (uint32_t)i;
         w->weight_sum_ += weight * weight;
         w->equal_ &= !(weight > w->weights_[0]) && !(weight < w->weights_[0]);
     }
-    w->columns_ = model->options_.form == NPKSD_FORM_SCALAR ? 1 : drawn;
+    w->columns_ = scalar ? 1 : w->columns_;
 }
 
 /* A pair of rows needs, with the weighted columns S = w sigma s and X = w x / sigma,
@@ -2324,55 +2275,28 @@ static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
    X.X' and P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal
    weights only; otherwise the rows serve, times 1/m. */
 NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
-                                     const npksd_real *NPKSDI_RESTRICT x,
-                                     const npksd_real *NPKSDI_RESTRICT s)
+                                     const npksd_real *x, const npksd_real *s)
 {
-    size_t m = model->m_, first = panel * NPKSDI_T;
-    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * w->columns_);
-    npksd_real norm[NPKSDI_T], cross[NPKSDI_T], spread[NPKSDI_T], own[NPKSDI_T];
-    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        norm[l] = cross[l] = spread[l] = own[l] = 0;
-        S[l] = X[l] = 0;
-    }
-    for (size_t i = 0; i < m; i++, x += NPKSDI_T, s += NPKSDI_T) {
+    size_t first = panel * NPKSDI_T, k = w->columns_, at = 0, bytes = k * NPKSDI_T * sizeof *s;
+    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * k;
+    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * k;
+    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * k);
+    NPKSD_MEMSET(S, 0, bytes);
+    NPKSD_MEMSET(X, 0, bytes);
+    for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            norm[l] += x[l] * x[l];
-        if (!(weight > 0))
-            continue;
-        if (scalar) {
-            for (size_t l = 0; l < NPKSDI_T; l++) {
-                S[l] += weight * s[l];
-                X[l] += weight * x[l];
-            }
-            continue;
+        for (size_t l = 0; l < NPKSDI_T && weight > 0; l++) {
+            S[at + l] += weight * s[i * NPKSDI_T + l];
+            X[at + l] += weight * x[i * NPKSDI_T + l];
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real ws = weight * s[l], wx = weight * x[l];
-            S[l] = ws;
-            X[l] = wx;
-            P[l] = ws + wx;
-            cross[l] += ws * wx;
-            spread[l] += wx * wx;
-            own[l] += ws * ws;
-        }
-        S += NPKSDI_T;
-        P += NPKSDI_T;
-        X += w->equal_ ? 0 : NPKSDI_T;
+        at += weight > 0 && model->options_.form == NPKSD_FORM_VECTOR ? NPKSDI_T : 0;
     }
-    for (size_t l = 0; l < NPKSDI_T && scalar; l++) {
+    for (size_t l = 0; l < k * NPKSDI_T; l++)
         P[l] = S[l] + X[l];
-        cross[l] = S[l] * X[l];
-        spread[l] = X[l] * X[l];
-        own[l] = S[l] * S[l];
-    }
-    NPKSD_MEMCPY(w->norm_ + first, norm, sizeof norm);
-    NPKSD_MEMCPY(w->cross_ + first, cross, sizeof cross);
-    NPKSD_MEMCPY(w->spread_ + first, spread, sizeof spread);
-    NPKSD_MEMCPY(w->own_ + first, own, sizeof own);
+    npksdi_lane_dots(w->norm_ + first, x, x, model->m_);
+    npksdi_lane_dots(w->cross_ + first, S, X, k);
+    npksdi_lane_dots(w->spread_ + first, X, X, k);
+    npksdi_lane_dots(w->own_ + first, S, S, k);
 }
 
 static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
@@ -2380,23 +2304,16 @@ static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
     return npksdi_min_size(NPKSDI_T, model->n_ - panel * NPKSDI_T);
 }
 
-/* A panel in units of the bandwidth: x / sigma from scaled values, and sigma s from scores. */
-static void npksdi_shrink_panel(const npksdi_model *model, const npksd_real *z, npksd_real *x)
+/* A panel in units of the bandwidth: x / sigma from scaled values, or sigma s from scores. */
+static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *from, npksd_real *to,
+                                int scores)
 {
-    for (size_t j = 0; j < model->m_; j++, z += NPKSDI_T, x += NPKSDI_T) {
-        npksd_real by = npksdi_min(npksdi_unit_of(model, j) / model->bandwidth_, NPKSDI_HUGE);
+    for (size_t j = 0; j < model->m_; j++, from += NPKSDI_T, to += NPKSDI_T) {
+        npksd_real unit = npksdi_unit_of(model, j), sigma = model->bandwidth_;
+        npksd_real by = npksdi_min(scores ? sigma / unit : unit / sigma, NPKSDI_HUGE);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            x[l] = z[l] * by;
-        npksdi_limit(x, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
-    }
-}
-static void npksdi_grow_scores(const npksdi_model *model, npksd_real *s)
-{
-    for (size_t j = 0; j < model->m_; j++, s += NPKSDI_T) {
-        npksd_real by = npksdi_min(model->bandwidth_ / npksdi_unit_of(model, j), NPKSDI_HUGE);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[l] *= by;
-        npksdi_limit(s, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
+            to[l] = from[l] * by;
+        npksdi_limit(to, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
     }
 }
 
@@ -2406,43 +2323,32 @@ static void npksdi_grow_scores(const npksdi_model *model, npksd_real *s)
    IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
    3 q^5. So for both kernels
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
-   A Gaussian kernel is made from the one before it in the list, see npksdi_kernels. */
-typedef struct npksdi_kernel {
-    const npksd_real *k0_, *k1_, *k2_;
-} npksdi_kernel;
-
-NPKSDI_HOT npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c,
-                                            const npksd_real *mask, npksdi_tile *t)
+   A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
+NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_kernel kernel = { t->k0_, t->k1_, t->k2_ };
-    npksd_real inverse = 1 / kernels->scale_[c], least = kernels->floor_[c];
-    int left = kernels->squarings_[c];
+    npksd_real inverse = 1 / model->kernel_[c].scale_, least = model->kernel_[c].floor_;
+    int left = model->kernel_[c].squarings_;
+    t->k0_ = t->k1_ = t->k2_ = t->masked_ ? t->kernel_ : t->chain_;
     if (model->options_.kernel == NPKSD_KERNEL_IMQ) {
+        t->k0_ = t->kernel_, t->k1_ = t->k0_ + NPKSDI_TILE, t->k2_ = t->k1_ + NPKSDI_TILE;
         for (size_t i = 0; i < NPKSDI_TILE; i++) {
             npksd_real q = 1 / NPKSD_SQRT(1 + t->r_[i] * inverse), q3 = q * q * q;
-            npksd_real counts = mask != NULL ? mask[i] : 1;
-            t->k0_[i] = counts * q;
-            t->k1_[i] = counts * q3;
-            t->k2_[i] = counts * 3 * q3 * q * q;
+            npksd_real counts = t->masked_ ? t->mask_[i] : 1;
+            t->kernel_[i] = counts * q;
+            t->kernel_[NPKSDI_TILE + i] = counts * q3;
+            t->kernel_[2 * NPKSDI_TILE + i] = counts * 3 * q3 * q * q;
         }
-        return kernel;
+        return;
     }
-    if (left < 0) {
-        for (size_t i = 0; i < NPKSDI_TILE; i++)
-            t->chain_[i] = npksdi_max(NPKSDI_EXP_LOW, NPKSDI_C(-0.5) * inverse * t->r_[i]);
-        for (size_t i = 0; i < NPKSDI_TILE; i++)
-            t->chain_[i] = NPKSDI_EXP_INSIDE(t->chain_[i]);
-    }
+    if (left < 0)
+        npksdi_exp_all(t->chain_, t->r_, NPKSDI_C(-0.5) * inverse, NPKSDI_TILE);
     for (size_t i = 0; i < NPKSDI_TILE && left > 0; i++)
         t->chain_[i] = npksdi_max(least, t->chain_[i]);
     for (; left > 0; left--)
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             t->chain_[i] *= t->chain_[i];
-    for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-        t->k0_[i] = t->chain_[i] * mask[i];
-    kernel.k0_ = kernel.k1_ = kernel.k2_ = mask != NULL ? t->k0_ : t->chain_;
-    return kernel;
+    for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++)
+        t->kernel_[i] = t->chain_[i] * t->mask_[i];
 }
 
 /* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a
@@ -2463,61 +2369,54 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
     }
 }
 
-/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel
-   q. */
-NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
-                                 size_t group, size_t q, npksdi_tile *t)
+/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of rows of a panel, against a panel. */
+NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t m = model->m_, k = w->columns_, in = group * NPKSDI_G;
-    size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T, row = pa + in;
+    size_t m = model->m_, k = w->columns_, row = t->row_, in = row % NPKSDI_T;
+    size_t ours = row - in, theirs = t->column_;
     npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2, if all weights are equal */
-    npksdi_panel_product(t->G_, NPKSDI_G, w->x_ + pa * m + in, w->x_ + qa * m, m);
-    npksdi_panel_product(t->A_, NPKSDI_G, w->s_ + pa * k + in, w->s_ + qa * k, k);
-    npksdi_panel_product(t->C_, NPKSDI_G, w->p_ + pa * k + in, w->p_ + qa * k, k);
+    npksdi_panel_product(t->G_, NPKSDI_G, w->x_ + ours * m + in, w->x_ + theirs * m, m);
+    npksdi_panel_product(t->A_, NPKSDI_G, w->s_ + ours * k + in, w->s_ + theirs * k, k);
+    npksdi_panel_product(t->C_, NPKSDI_G, w->p_ + ours * k + in, w->p_ + theirs * k, k);
     if (!w->equal_)
-        npksdi_panel_product(t->D_, NPKSDI_G, w->wx_ + pa * k + in, w->wx_ + qa * k, k);
+        npksdi_panel_product(t->D_, NPKSDI_G, w->wx_ + ours * k + in, w->wx_ + theirs * k, k);
     for (size_t i = 0; i < NPKSDI_TILE && w->equal_; i++)
         t->D_[i] = share * t->G_[i];
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         t->C_[i] = t->C_[i] - t->A_[i] - t->D_[i];
-    npksdi_add_ends(t->C_, t->C_, -1, w->cross_ + row, w->cross_ + qa);
-    npksdi_add_ends(t->D_, t->D_, -2, w->spread_ + row, w->spread_ + qa);
-    npksdi_add_ends(t->r_, t->G_, -2, w->norm_ + row, w->norm_ + qa);
+    npksdi_add_ends(t->C_, t->C_, -1, w->cross_ + row, w->cross_ + theirs);
+    npksdi_add_ends(t->D_, t->D_, -2, w->spread_ + row, w->spread_ + theirs);
+    npksdi_add_ends(t->r_, t->G_, -2, w->norm_ + row, w->norm_ + theirs);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         t->r_[i] = npksdi_max(0, t->r_[i]);
 }
 
-/* What a pair counts: 1 where row a of the group is real and b < a, else 0, times the signs of the
-   wild bootstrap; NULL when it is 1 everywhere. */
-static const npksd_real *npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w,
-                                          size_t p, size_t group, size_t q)
+/* What a pair counts: 1 if row a is real and b < a, else 0; times signs of the wild bootstrap. */
+static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t first = p * NPKSDI_T + group * NPKSDI_G;
-    if (p != q && first + NPKSDI_G <= model->n_ && !w->with_signs_)
-        return NULL;
-    for (size_t i = 0; i < NPKSDI_TILE; i++) {
-        size_t a = first + i / NPKSDI_T, b = q * NPKSDI_T + i % NPKSDI_T;
+    int whole = t->column_ + NPKSDI_T <= t->row_ && t->row_ + NPKSDI_G <= model->n_;
+    t->masked_ = !whole || w->with_signs_;
+    for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++) {
+        size_t a = t->row_ + i / NPKSDI_T, b = t->column_ + i % NPKSDI_T;
         npksd_real one = w->with_signs_ ? w->signs_[a] * w->signs_[b] : 1;
-        w->tile_->mask_[i] = a < model->n_ && b < a ? one : 0;
+        t->mask_[i] = a < model->n_ && b < a ? one : 0;
     }
-    return w->tile_->mask_;
 }
 
-/* Sums over the rows of a tile, lane by lane: of k, and of u for scores times sign. */
+/* Sums over the rows of a tile, lane by lane: of v, and of u for scores times sign. */
 NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum,
-                                    const npksd_real *NPKSDI_RESTRICT k)
+                                    const npksd_real *NPKSDI_RESTRICT v)
 {
     const size_t T = NPKSDI_T;
-    for (size_t a = 0; a < NPKSDI_G; a += 4, k += 4 * T)
+    for (size_t a = 0; a < NPKSDI_G; a += 4, v += 4 * T)
         for (size_t l = 0; l < T; l++)
-            sum[l] += (k[l] + k[T + l]) + (k[2 * T + l] + k[3 * T + l]);
+            sum[l] += (v[l] + v[T + l]) + (v[2 * T + l] + v[3 * T + l]);
 }
-NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes, npksdi_kernel kernel,
-                                    const npksdi_tile *NPKSDI_RESTRICT t, npksd_real scale,
-                                    npksd_real weight_sum, npksd_real sign, int imq)
+NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes,
+                                    const npksdi_tile *NPKSDI_RESTRICT t, npksd_real c0,
+                                    npksd_real c1, npksd_real c2, int imq)
 {
-    const npksd_real *k0 = kernel.k0_, *k1 = kernel.k1_, *k2 = kernel.k2_;
-    npksd_real c1 = sign / scale, c0 = weight_sum / scale, c2 = 1 / (scale * scale);
+    const npksd_real *k0 = t->k0_, *k1 = t->k1_, *k2 = t->k2_;
     for (size_t a = 0; a < NPKSDI_TILE; a += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++) {
             size_t i = a + l;
@@ -2528,31 +2427,30 @@ NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes, npksdi_ke
 }
 
 /* Row sums of u at the base bandwidth: sum_b u(z_a, z_b), for both rows of each pair. */
-static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_kernel kernel, size_t row, size_t column)
+static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_tile *t)
 {
-    npksdi_tile *t = w->tile_;
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        t->u_[i] = kernel.k0_[i] * t->A_[i] + kernel.k1_[i] * (t->C_[i] + w->weight_sum_)
-            - kernel.k2_[i] * t->D_[i];
-    npksdi_add_lanes(w->row_sums_ + column, t->u_);
+        t->u_[i] =
+            t->k0_[i] * t->A_[i] + t->k1_[i] * (t->C_[i] + w->weight_sum_) - t->k2_[i] * t->D_[i];
+    npksdi_add_lanes(w->row_sums_ + t->column_, t->u_);
     for (size_t a = 0; a < NPKSDI_G; a++)
-        w->row_sums_[row + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
+        w->row_sums_[t->row_ + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
 }
 
 /* For v_i: each coordinate's share of u, k0 s s' + k1 (d (s - s') + 1) - k2 d^2, over this tile. */
-NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w,
-                                       npksdi_kernel kernel, size_t p, size_t group, size_t q)
+NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t m = model->m_;
+    size_t m = model->m_, in = t->row_ % NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
-        size_t ours = (p * m + i) * NPKSDI_T + group * NPKSDI_G, theirs = (q * m + i) * NPKSDI_T;
+        size_t ours = (t->row_ - in) * m + i * NPKSDI_T + in;
+        size_t theirs = t->column_ * m + i * NPKSDI_T;
         const npksd_real *NPKSDI_RESTRICT x = w->x_ + theirs;
         const npksd_real *NPKSDI_RESTRICT s = w->raw_s_ + theirs;
         npksd_real *NPKSDI_RESTRICT sum = w->coordinate_ + i * NPKSDI_T;
         for (size_t a = 0; a < NPKSDI_G && w->weights_[i] > 0; a++) {
             npksd_real xa = w->x_[ours + a], sa = w->raw_s_[ours + a];
-            const npksd_real *k0 = kernel.k0_ + a * NPKSDI_T, *k1 = kernel.k1_ + a * NPKSDI_T;
-            const npksd_real *k2 = kernel.k2_ + a * NPKSDI_T;
+            const npksd_real *k0 = t->k0_ + a * NPKSDI_T, *k1 = t->k1_ + a * NPKSDI_T;
+            const npksd_real *k2 = t->k2_ + a * NPKSDI_T;
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real d = xa - x[l];
                 sum[l] += k0[l] * sa * s[l] + k1[l] * (d * (sa - s[l]) + 1) - k2[l] * d * d;
@@ -2561,49 +2459,40 @@ NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch
     }
 }
 
-/* All sums over one tile of pairs. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
-NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, size_t p,
-                                 size_t group, size_t q)
+/* All sums over the tile. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
+NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, npksdi_tile *t)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_tile *t = w->tile_;
-    npksd_real W = w->weight_sum_, sigma2 = model->bandwidth_ * model->bandwidth_;
+    npksd_real *lanes = w->lanes_, sigma2 = model->bandwidth_ * model->bandwidth_;
     int imq = model->options_.kernel == NPKSD_KERNEL_IMQ;
-    const npksd_real *mask = npksdi_pair_mask(model, w, p, group, q);
-    npksdi_pair_tile(model, w, p, group, q, t);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        int base = c == kernels->base_ && w->with_base_;
-        unsigned wanted = kernels->wanted_[c] | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
-        npksd_real *lanes = w->lanes_ + 2 * c * NPKSDI_T;
-        if (imq && !wanted)
-            continue;
-        npksdi_kernel kernel = npksdi_kernel_tile(model, c, mask, t);
-        for (int mirror = 0; mirror < 2; mirror++, lanes += NPKSDI_T) {
+    npksdi_pair_mask(model, w, t);
+    npksdi_pair_tile(model, w, t);
+    for (size_t c = 0; c < model->kernel_count_; c++, lanes += 2 * NPKSDI_T) {
+        int base = c == model->base_ && w->with_base_;
+        unsigned wanted = model->kernel_[c].wanted_ | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
+        npksd_real scale = model->kernel_[c].scale_, c0 = w->weight_sum_ / scale, c1 = 1 / scale;
+        npksd_real c2 = 1 / (scale * scale);
+        if (wanted || !imq)
+            npksdi_kernel_tile(model, t, c);
+        for (int mirror = 0; mirror < 2; mirror++) {
             if (!(wanted & (mirror ? NPKSD_COMPONENT_MIRROR : NPKSD_COMPONENT_STEIN)))
                 continue;
             if (imq)
-                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 1);
+                npksdi_add_stein(lanes + mirror * NPKSDI_T, t, c0, mirror ? -c1 : c1, c2, 1);
             else
-                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 0);
+                npksdi_add_stein(lanes + mirror * NPKSDI_T, t, c0, mirror ? -c1 : c1, c2, 0);
         }
         if (base && !w->with_signs_)
-            npksdi_add_row_sums(w, kernel, p * NPKSDI_T + group * NPKSDI_G, q * NPKSDI_T);
+            npksdi_add_row_sums(w, t);
         if (base && model->options_.diagnose)
-            npksdi_coordinate_tile(model, w, kernel, p, group, q);
+            npksdi_coordinate_tile(model, w, t);
     }
     if (model->options_.components & NPKSD_COMPONENT_MOMENT) {
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             t->u_[i] = t->A_[i] * (1 + sigma2 * t->G_[i]);
-        for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-            t->u_[i] *= mask[i];
-        npksdi_add_lanes(w->lanes_ + 2 * kernels->count_ * NPKSDI_T, t->u_);
+        for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++)
+            t->u_[i] *= t->mask_[i];
+        npksdi_add_lanes(lanes, t->u_);
     }
-}
-
-/* How many groups of rows panel p has. */
-static size_t npksdi_groups(const npksdi_model *model, size_t p)
-{
-    return npksdi_ceil_div(npksdi_panel_rows(model, p), NPKSDI_G);
 }
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
@@ -2618,14 +2507,18 @@ static size_t npksdi_pair_items(const npksdi_model *model)
 
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
-    size_t p = 0, lanes = 2 * model->kernels_.count_ + 1;
+    npksdi_tile *t = w->tile_;
+    size_t p = 0, lanes = 2 * model->kernel_count_ + 1;
     for (; k > p / NPKSDI_ITEM_PANELS; p++)
         k -= p / NPKSDI_ITEM_PANELS + 1;
     size_t first = k * NPKSDI_ITEM_PANELS, end = npksdi_min_size(first + NPKSDI_ITEM_PANELS, p + 1);
+    size_t row = p * NPKSDI_T, row_end = row + npksdi_panel_rows(model, p);
     NPKSD_MEMSET(w->lanes_, 0, lanes * NPKSDI_T * sizeof *w->lanes_);
-    for (size_t q = first; q < end; q++) /* all groups of a panel meet q while that is near */
-        for (size_t group = 0; group < npksdi_groups(model, p); group++)
-            npksdi_add_pairs(model, w, p, group, q);
+    for (size_t q = first; q < end; q++) { /* all rows of a panel meet q while that is near */
+        t->column_ = q * NPKSDI_T;
+        for (t->row_ = row; t->row_ < row_end; t->row_ += NPKSDI_G)
+            npksdi_add_pairs(model, w, t);
+    }
     for (size_t c = 0; c < lanes; c++)
         w->sums_[c] += npksdi_lane_sum(w->lanes_ + c * NPKSDI_T);
 }
@@ -2639,44 +2532,38 @@ typedef struct npksdi_estimates {
 /* Sum of one number for each row. */
 static npksd_real npksdi_total(const npksdi_model *model, const npksd_real *values)
 {
-    npksd_real lanes[NPKSDI_T], sum = 0;
+    npksd_real sum = 0;
     for (size_t first = 0; first < model->panels_; first += 64) { /* in pieces, for float */
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            lanes[l] = 0;
-        for (size_t p = first; p < npksdi_min_size(first + 64, model->panels_); p++)
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                lanes[l] += values[p * NPKSDI_T + l];
+        npksd_real lanes[NPKSDI_T] = { 0 };
+        size_t end = npksdi_min_size(first + 64, model->panels_);
+        for (size_t a = first * NPKSDI_T; a < end * NPKSDI_T; a++)
+            lanes[a % NPKSDI_T] += values[a];
         sum += npksdi_lane_sum(lanes);
     }
     return sum;
 }
 
+/* From sums over pairs of different rows. A row with itself: k0 = k1 = 1, for both kernels, C = D =
+   0, u = |S|^2 + sum w^2 / scale. shares, unless NULL: V by coordinate, in VECTOR form. */
 static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const npksdi_scratch *w,
-                                              size_t c)
+                                              size_t c, npksd_real *shares)
 {
-    npksdi_estimates e;
-    npksd_real n = (npksd_real)model->n_, others = model->n_ > 1 ? n * (n - 1) : 1;
-    npksd_real diagonal =
-        npksdi_total(model, w->own_) + n * w->weight_sum_ / model->kernels_.scale_[c];
-    e.v_ = (2 * w->sums_[2 * c] + diagonal) / (n * n);
-    e.u_ = 2 * w->sums_[2 * c] / others;
-    e.mirror_ = (2 * w->sums_[2 * c + 1] + diagonal) / (n * n);
-    return e;
-}
-
-/* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth. */
-static void npksdi_pair_shares(const npksdi_model *model, const npksdi_scratch *w, npksd_real *v)
-{
-    npksd_real n = (npksd_real)model->n_;
-    for (size_t i = 0; i < model->m_; i++) {
+    npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
+    npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
+    npksd_real unit = n * w->weight_sum_ / model->kernel_[c].scale_;
+    npksd_real diagonal = npksdi_total(model, w->own_) + unit;
+    npksdi_estimates e = { (stein + diagonal) / (n * n), stein / others,
+                           (mirror + diagonal) / (n * n) };
+    for (size_t i = 0; i < model->m_ && shares != NULL; i++) {
         npksd_real own = 0, weight = w->weights_[i];
         for (size_t p = 0; p < model->panels_; p++) {
             const npksd_real *s = w->raw_s_ + (p * model->m_ + i) * NPKSDI_T;
             own += npksdi_dot(s, s, NPKSDI_T);
         }
         own += 2 * npksdi_lane_sum(w->coordinate_ + i * NPKSDI_T) + n;
-        v[i] = weight * weight / (n * n) * own;
+        shares[i] = weight * weight / (n * n) * own;
     }
+    return e;
 }
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
@@ -2703,27 +2590,24 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
         npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
-/* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies: for each
-   kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
-NPKSDI_HOT void npksdi_turns(const npksdi_model *model, const npksd_real *x, size_t panel,
-                             npksd_real *turns)
+/* turns_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
+   each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
+NPKSDI_HOT void npksdi_turns(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    size_t square = NPKSDI_T * NPKSDI_T;
-    npksd_real *angle = turns + 2 * square * kernels->count_;
-    npksdi_panel_product(angle, NPKSDI_T, x, model->frequencies_ + panel * NPKSDI_T * model->m_,
-                         model->m_);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        npksd_real *NPKSDI_RESTRICT cosine = turns + 2 * square * c;
+    const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
+    npksd_real *angle = w->turns_ + 2 * square * model->kernel_count_;
+    npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
+                         model->frequencies_ + panel * NPKSDI_T * m, m);
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        size_t from = model->kernel_[c].doubled_;
+        npksd_real *NPKSDI_RESTRICT cosine = w->turns_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
-        const npksd_real *from = turns + 2 * square * kernels->doubled_[c];
-        if (kernels->doublings_[c] == 0) {
-            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(kernels->scale_[c]),
-                                   NPKSDI_T * NPKSDI_T);
-            continue;
-        }
-        NPKSD_MEMCPY(cosine, from, 2 * square * sizeof *from);
-        for (int k = 0; k < kernels->doublings_[c]; k++)
+        npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
+        if (from == c)
+            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
+        else
+            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * from, 2 * square * sizeof *cosine);
+        for (; ratio > 1; ratio /= 4)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
                 cosine[i] = (cosine[i] - sine[i]) * (cosine[i] + sine[i]);
@@ -2759,109 +2643,108 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
-    size_t count = npksdi_panel_rows(model, p), square = NPKSDI_T * NPKSDI_T;
-    const npksd_real *S = w->s_ + p * NPKSDI_T * columns;
+    size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
-        npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
-        for (size_t c = 0; c < model->kernels_.count_; c++) {
-            if (!model->kernels_.wanted_[c] && !w->with_base_) /* the base, and nothing but that */
+        npksdi_turns(model, w, p, panel);
+        for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
+            if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
-            npksd_real *sums = npksdi_frequency_sums(model, w, c, panel);
-            npksd_real *plain = sums + 2 * columns * NPKSDI_T;
-            const npksd_real *cosine = w->turns_ + 2 * square * c, *sine = cosine + square;
-            npksdi_product(sums, NPKSDI_T, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
-            npksdi_product(sums + columns * NPKSDI_T, NPKSDI_T, columns, S, NPKSDI_T, 1, sine,
-                           NPKSDI_T, count, 1);
+            npksd_real *sums = npksdi_frequency_sums(model, w, part / 2, panel);
+            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
+            const npksd_real *turns = w->turns_ + part * NPKSDI_T * NPKSDI_T;
+            npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
+                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, turns, NPKSDI_T, count, 1);
             for (size_t a = 0; a < count; a++)
-                for (size_t l = 0; l < NPKSDI_T; l++) {
-                    plain[l] += cosine[a * NPKSDI_T + l];
-                    plain[NPKSDI_T + l] += sine[a * NPKSDI_T + l];
-                }
+                for (size_t l = 0; l < NPKSDI_T; l++)
+                    plain[l] += turns[a * NPKSDI_T + l];
         }
     }
 }
 
-/* omega of frequency l of a panel for column i: w_i omega_i, or their sum in SCALAR form. */
-static npksd_real npksdi_column_omega(const npksdi_model *model, const npksdi_scratch *w, size_t i,
-                                      size_t panel, size_t l)
+/* sum_a (S_k + i omega_k) exp(i omega.z_a) of column k and frequency f: real and imaginary part of
+   S, then of omega. Returns omega_k = w_i omega_i / sqrt(scale), in SCALAR form the sum over i. */
+static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scratch *w, size_t c,
+                                     size_t k, size_t f, npksd_real *parts)
 {
-    const npksd_real *omega = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
-    if (model->options_.form == NPKSD_FORM_VECTOR)
-        return w->weights_[i] * omega[i * NPKSDI_T];
-    npksd_real sum = 0;
-    for (size_t j = 0; j < model->m_; j++)
-        sum += w->weights_[j] * omega[j * NPKSDI_T];
-    return sum;
+    size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, columns = w->columns_;
+    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
+    const npksd_real *omegas = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
+    const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
+    npksd_real omega = 0;
+    for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
+        omega += w->weights_[i] * omegas[i * NPKSDI_T];
+    omega *= 1 / NPKSD_SQRT(model->kernel_[c].scale_);
+    parts[0] = sums[k * NPKSDI_T];
+    parts[1] = sums[(columns + k) * NPKSDI_T];
+    parts[2] = -omega * sums[(2 * columns + 1) * NPKSDI_T];
+    parts[3] = omega * sums[2 * columns * NPKSDI_T];
+    return omega;
 }
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
-   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by
-   coordinate. */
+   with S reversed, and U without the features' own diagonal; shares as above. */
 static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
                                                    const npksdi_scratch *w, size_t c,
                                                    npksd_real *shares)
 {
     npksdi_estimates e = { 0, 0, 0 };
-    size_t columns = w->columns_, F = model->options_.features, k = 0;
-    npksd_real n = (npksd_real)model->n_, stretch = 1 / NPKSD_SQRT(model->kernels_.scale_[c]);
-    npksd_real omega2 = 0, own = npksdi_total(model, w->own_);
-    for (size_t i = 0; i < model->m_ && k < columns; i++) {
-        npksd_real sum = 0, mirrored = 0, square = 0;
-        if (model->options_.form == NPKSD_FORM_VECTOR && !(w->weights_[i] > 0))
-            continue;
-        for (size_t f = 0; f < F; f++) {
-            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T;
-            const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
-            npksd_real omega = stretch * npksdi_column_omega(model, w, i, panel, l);
-            npksd_real re = sums[k * NPKSDI_T] / n, im = sums[(columns + k) * NPKSDI_T] / n;
-            npksd_real turn_re = omega * sums[(2 * columns + 1) * NPKSDI_T] / n;
-            npksd_real turn_im = omega * sums[2 * columns * NPKSDI_T] / n;
-            sum += (re - turn_re) * (re - turn_re) + (im + turn_im) * (im + turn_im);
-            mirrored += (re + turn_re) * (re + turn_re) + (im - turn_im) * (im - turn_im);
+    npksd_real n = (npksd_real)model->n_, F = (npksd_real)model->options_.features, omega2 = 0;
+    if (shares != NULL)
+        NPKSD_MEMSET(shares, 0, model->m_ * sizeof *shares);
+    for (size_t k = 0; k < w->columns_; k++) {
+        npksd_real sum = 0, mirrored = 0, square = 0, part[4];
+        for (size_t f = 0; f < model->options_.features; f++) {
+            npksd_real omega = npksdi_column_sums(model, w, c, k, f, part);
+            for (size_t j = 0; j < 4; j++)
+                part[j] /= n;
+            sum += (part[0] + part[2]) * (part[0] + part[2])
+                + (part[1] + part[3]) * (part[1] + part[3]);
+            mirrored += (part[0] - part[2]) * (part[0] - part[2])
+                + (part[1] - part[3]) * (part[1] - part[3]);
             square += omega * omega;
         }
         if (shares != NULL)
-            shares[i] = sum / (npksd_real)F;
-        e.v_ += sum / (npksd_real)F;
-        e.mirror_ += mirrored / (npksd_real)F;
-        omega2 += square / (npksd_real)F;
-        k++;
+            shares[w->picks_[k]] = sum / F;
+        e.v_ += sum / F;
+        e.mirror_ += mirrored / F;
+        omega2 += square / F;
     }
-    e.u_ = (n * n * e.v_ - own - n * omega2) / (model->n_ > 1 ? n * (n - 1) : 1);
+    e.u_ = (n * n * e.v_ - npksdi_total(model, w->own_) - n * omega2)
+        / (model->n_ > 1 ? n * (n - 1) : 1);
     return e;
+}
+
+static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_scratch *w,
+                                        size_t c, npksd_real *shares)
+{
+    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, c, shares)
+                                        : npksdi_pair_estimates(model, w, c, shares);
 }
 
 /* Row sums at the base bandwidth: u is Re sum_k (S + i omega)_a conj(S + i omega)_b
    e^(i omega (z_a - z_b)), whose sum over b is known from the sums of the evaluation. */
 static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t columns = w->columns_, F = model->options_.features, square = NPKSDI_T * NPKSDI_T;
-    size_t base = model->kernels_.base_;
-    const npksd_real *turns = w->turns_ + 2 * square * base;
-    for (size_t a = 0; a < model->panels_ * NPKSDI_T; a++)
-        w->row_sums_[a] = 0;
+    size_t F = model->options_.features, base = model->base_, columns = w->columns_;
+    const npksd_real *cosine = w->turns_ + 2 * base * NPKSDI_T * NPKSDI_T;
+    const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
+    NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
     for (size_t p = 0; p < model->panels_; p++)
         for (size_t f = 0; f < F; f++) {
-            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, k = 0;
-            const npksd_real *sums = npksdi_frequency_sums(model, w, base, panel) + l;
-            if (l == 0)
-                npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
-            for (size_t i = 0; i < model->m_ && k < columns; i++) {
-                if (model->options_.form == NPKSD_FORM_VECTOR && !(w->weights_[i] > 0))
-                    continue;
-                npksd_real omega = npksdi_column_omega(model, w, i, panel, l);
+            if (f % NPKSDI_T == 0)
+                npksdi_turns(model, w, p, f / NPKSDI_T);
+            for (size_t k = 0; k < columns; k++) {
+                npksd_real part[4], omega = npksdi_column_sums(model, w, base, k, f, part);
+                npksd_real re = part[0] + part[2], im = part[1] + part[3];
                 const npksd_real *S = w->s_ + (p * columns + k) * NPKSDI_T;
-                npksd_real re = sums[k * NPKSDI_T] - omega * sums[(2 * columns + 1) * NPKSDI_T];
-                npksd_real im =
-                    sums[(columns + k) * NPKSDI_T] + omega * sums[2 * columns * NPKSDI_T];
                 for (size_t a = 0; a < npksdi_panel_rows(model, p); a++) {
-                    npksd_real c = turns[a * NPKSDI_T + l], s = turns[square + a * NPKSDI_T + l];
+                    npksd_real c = cosine[a * NPKSDI_T + f % NPKSDI_T];
+                    npksd_real s = sine[a * NPKSDI_T + f % NPKSDI_T];
                     w->row_sums_[p * NPKSDI_T + a] +=
                         ((S[a] * c - omega * s) * re + (S[a] * s + omega * c) * im) / (npksd_real)F;
                 }
-                k++;
             }
         }
 }
@@ -2869,9 +2752,9 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
 /* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
-static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scratch *w,
-                                   npksd_real *V, npksd_real *U)
+static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const npksdi_scratch *w)
 {
+    npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
     npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
     npksd_real linear = sigma2 * (2 * npksdi_total(model, w->cross_) / n + w->weight_sum_);
@@ -2889,10 +2772,11 @@ static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scrat
                 quadratic += (j < model->m_ ? sigma2 : 1) * sum * sum;
             }
     } else {
-        quadratic = 2 * w->sums_[2 * model->kernels_.count_] + diagonal;
+        quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
-    *V = quadratic / (n * n) + linear;
-    *U = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    e.v_ = quadratic / (n * n) + linear;
+    e.u_ = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    return e;
 }
 
 /* ======== >>waves: MMD by characteristic functions ======== */
@@ -3185,7 +3069,7 @@ static void npksdi_clear_plain_sums(const npksdi_model *model, npksdi_scratch *w
 static void npksdi_clear_stein_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t real = sizeof(npksd_real), padded = model->panels_ * NPKSDI_T, m = model->m_;
-    size_t kernels = model->kernels_.count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
+    size_t kernels = model->kernel_count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
     if (model->options_.features > 0) {
         NPKSD_MEMSET(w->sums_, 0, kernels * model->frequency_panels_ * each * real);
         NPKSD_MEMSET(w->moment_, 0, w->columns_ * npksdi_padded(m + 1) * real);
@@ -3230,12 +3114,12 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     size_t m = model->m_, count = npksdi_panel_rows(model, panel);
     const npksd_real *rows = w->rows_ + panel * NPKSDI_T * m;
     npksd_real *z = w->z_ + NPKSDI_T, *x = w->x_ + panel * NPKSDI_T * m;
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, rows, count, w->weights_, w->scores_);
+    npksdi_scale_panel(model, w, rows, count);
+    npksd_status status = npksdi_score_panel(model, w, w->weights_);
     if (status != NPKSD_OK)
         return status;
-    npksdi_shrink_panel(model, z, x);
-    npksdi_grow_scores(model, w->scores_);
+    npksdi_to_bandwidth(model, z, x, 0);
+    npksdi_to_bandwidth(model, w->scores_, w->scores_, 1);
     if (model->options_.diagnose)
         NPKSD_MEMCPY(w->raw_s_ + panel * NPKSDI_T * m, w->scores_, m * NPKSDI_T * sizeof *x);
     npksdi_columns_panel(model, w, panel, x, w->scores_);
@@ -3247,17 +3131,15 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
    in units of the bandwidth, so that no unit of the data makes their squares vanish. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_estimates e[NPKSD_SCALES_MAX + 1];
-    npksd_real moment_v = 0, moment_u = 0, margins[NPKSDI_MARGINS];
+    npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
+    npksd_real margins[NPKSDI_MARGINS];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
-    int linear = model->options_.features > 0, diagnose = model->options_.diagnose;
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c])
-            e[c] = linear ? npksdi_frequency_estimates(model, w, c, NULL)
-                          : npksdi_pair_estimates(model, w, c);
+    int diagnose = model->options_.diagnose;
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_)
+            e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
-        npksdi_estimate_moment(model, w, &moment_v, &moment_u);
+        moment = npksdi_moment_estimates(model, w);
     if (model->has_margins_)
         npksdi_margins(model, w, margins, margin, margin + model->m_);
     w->largest_pair_ = model->pair_columns_ > 0 ? npksdi_largest_pair(model, w) : 0;
@@ -3268,29 +3150,21 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         switch (number->kind_) {
         case NPKSD_COMPONENT_STEIN: *value = number->u_ ? e[c].u_ : e[c].v_; break;
         case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_; break;
-        case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment_u : moment_v; break;
+        case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment.u_ : moment.v_; break;
         case NPKSD_COMPONENT_MMD: *value = npksdi_wave_distance(model, w, c); break;
         case NPKSD_COMPONENT_MARGIN: *value = margins[c]; break;
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
     }
-    if (diagnose && linear) {
-        NPKSD_MEMSET(v, 0, model->m_ * sizeof *v);
-        npksdi_frequency_estimates(model, w, kernels->base_, v);
-    } else if (diagnose) {
-        npksdi_pair_shares(model, w, v);
-    }
+    if (diagnose)
+        npksdi_estimate(model, w, model->base_, v);
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
 }
 
 /* KSD^2, the U-statistic at the base bandwidth, of a data set whose base kernel was summed. */
 static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
 {
-    size_t base = model->kernels_.base_;
-    if (model->n_ == 1)
-        return 0;
-    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
-                                        : npksdi_pair_estimates(model, w, base).u_;
+    return model->n_ == 1 ? 0 : npksdi_estimate(model, w, model->base_, NULL).u_;
 }
 
 /* Items: the panels, the pairs or frequencies, the end. */
@@ -3865,9 +3739,9 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     npksd_real *sorted = t->fit_.column_;
     size_t count = t->fit_.kept_rows_, cut = count / 100, repeats = 0;
     npksdi_seek(&t->scratch_, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, j));
-    npksdi_add_column_noise(model, &t->scratch_, t->fit_.kept_, count, j);
+    npksdi_add_noise(model, &t->scratch_, t->fit_.kept_, count, j, j + 1);
     if (t->pool_.rows_ == 0)
-        npksdi_add_column_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j);
+        npksdi_add_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j, j + 1);
     for (size_t a = 0; a < count; a++)
         sorted[a] = npksdi_standard(model, t->fit_.kept_[a * model->m_ + j], j);
     npksdi_sort(sorted, count);
@@ -3925,11 +3799,10 @@ static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
     size_t d = t->model_.d_, H = t->fit_.kept_rows_, panels = npksdi_summary_panels(t);
     size_t first = item % panels * NPKSDI_T, count = npksdi_min_size(NPKSDI_T, H - first);
     const npksd_real *rows = t->fit_.kept_ + first * t->model_.m_;
-    npksdi_scale_panel(&t->model_, rows, count, w->z_);
-    npksdi_totals(&t->model_, w);
+    npksdi_scale_panel(&t->model_, w, rows, count);
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
         size_t i = t->fit_.active_[slot];
-        npksdi_summary(&t->model_, w, rows, count, i);
+        npksdi_summary(&t->model_, w, i);
         for (size_t k = 0; k < d; k++) {
             npksd_real *stats = t->fit_.summary_stats_ + 4 * (i * d + k), *v = w->t_ + k * NPKSDI_T;
             if (item == 0)
@@ -3949,8 +3822,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     size_t m = model->m_, d = model->d_, K = model->centre_count_;
     const npksd_real *row = t->fit_.kept_ + (2 * k + 1) * t->fit_.kept_rows_ / (2 * K) * m;
     const npksd_real *z = w->z_ + NPKSDI_T;
-    npksdi_scale_panel(model, row, 1, w->z_);
-    npksdi_totals(model, w);
+    npksdi_scale_panel(model, w, row, 1);
     for (size_t j = 0; j < m && model->summary_ == NPKSD_SUMMARY_ALL; j++)
         model->centres_[k * m + j] = z[j * NPKSDI_T];
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
@@ -3958,7 +3830,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
         npksd_real *centre = model->centres_ + (i * K + k) * (1 + d);
         if (model->summary_ == NPKSD_SUMMARY_ALL)
             break;
-        npksdi_standard_summary(model, w, row, 1, i);
+        npksdi_standard_summary(model, w, i);
         centre[0] = z[i * NPKSDI_T];
         for (size_t e = 0; e < d; e++)
             centre[1 + e] = w->t_[e * NPKSDI_T];
@@ -4048,10 +3920,10 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
                                    const npksdi_family *f, size_t i, size_t count, npksd_real *A,
                                    npksd_real *c)
 {
-    npksd_real *value = w->phi_, *slope = w->slope_;
+    npksd_real *value = w->work_, *slope = value + 4 * NPKSDI_T;
     size_t terms = f->t_terms_, padded = npksdi_padded(f->features_), cell[NPKSDI_T];
-    const npksd_real *t_basis = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
-    npksdi_spline_basis(model, i, f->basis_ - 3, w->z_ + (1 + i) * NPKSDI_T, cell, value, slope);
+    const npksd_real *t_basis = npksdi_t_basis(model, w, i, f->degree_);
+    npksdi_spline_basis(model, w, f, i, cell);
     for (size_t l = 0; l < count; l++) {
         size_t first = cell[l] * terms;
         npksd_real *block = A + first * padded + first;
@@ -4064,8 +3936,7 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
 }
 
 /* The panel in z_ into the sums of one coordinate's own features. */
-static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_t count,
-                                  size_t slot, size_t split)
+static void npksdi_add_coordinate(npksd_tester *t, size_t count, size_t slot, size_t split)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
@@ -4076,7 +3947,7 @@ static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_
         if (f->shared_ || npksdi_is_constant(model, i))
             continue;
         if (!has_summary)
-            npksdi_standard_summary(model, w, rows, count, i);
+            npksdi_standard_summary(model, w, i);
         has_summary = 1;
         size_t p = f->features_;
         npksd_real *A = npksdi_sums(t, f, slot, split), *c = A + npksdi_padded(p) * p;
@@ -4103,7 +3974,7 @@ static void npksdi_add_reference(npksd_tester *t, size_t count)
     const npksd_real *z = w->z_ + NPKSDI_T;
     if (t->fit_.counted_)
         return;
-    npksdi_shrink_panel(model, z, w->x_);
+    npksdi_to_bandwidth(model, z, w->x_, 0);
     npksdi_plain_panel(model, w, z, w->x_, 0, count);
     for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
         for (size_t l = 0; l < count; l++)
@@ -4138,7 +4009,7 @@ static void npksdi_take_pool(npksd_tester *t, size_t set)
         NPKSD_MEMCPY(w->rows_ + to * m, npksdi_pool_row(&t->pool_, set * n + a),
                      m * sizeof *w->rows_);
     }
-    npksdi_add_noise(&t->model_, w, w->rows_, fit->used_);
+    npksdi_add_noise(&t->model_, w, w->rows_, fit->used_, 0, m);
 }
 
 static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
@@ -4155,7 +4026,7 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
         npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set));
         if (status != NPKSD_OK)
             return status;
-        npksdi_add_noise(&t->model_, w, w->rows_, n);
+        npksdi_add_noise(&t->model_, w, w->rows_, n, 0, m);
     }
     fit->used_ = n;
     if (fit->counted_) /* what is left of N, or of N/4 */
@@ -4174,11 +4045,9 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksdi_totals(model, w);
-    npksdi_shared_bumps(model, w);
+    npksdi_scale_panel(model, w, rows, count);
     for (size_t slot = 0; slot < t->fit_.active_count_ && model->family_count_ > 0; slot++)
-        npksdi_add_coordinate(t, rows, count, slot, split);
+        npksdi_add_coordinate(t, count, slot, split);
     for (size_t k = 0; k < model->family_count_; k++) {
         const npksdi_family *f = model->family_ + k;
         if (!f->shared_)
@@ -4333,7 +4202,7 @@ static void npksdi_solve_slot(npksd_tester *t, size_t family, size_t slot)
     const npksdi_family *f = model->family_ + family;
     size_t i = t->fit_.active_[slot], p = f->features_;
     npksd_real *theta = t->fit_.solution_, *c = t->fit_.gradient_;
-    npksd_real *out = model->theta_ + i * model->theta_stride_;
+    npksd_real *out = model->theta_ + i * model->features_max_;
     npksdi_gradient(t, f, slot, 0, c);
     if (t->fit_.splits_ > 1) {
         npksd_real fit = (npksd_real)t->fit_.rows_[0], held = (npksd_real)t->fit_.rows_[1];
@@ -4415,7 +4284,7 @@ static npksd_status npksdi_data_set_item(const npksd_tester *t, npksdi_scratch *
     npksd_status status = npksdi_draw(t, w, watch, stream);
     if (status != NPKSD_OK)
         return status;
-    npksdi_add_noise(&t->model_, w, w->rows_, t->model_.n_);
+    npksdi_add_noise(&t->model_, w, w->rows_, t->model_.n_, 0, t->model_.m_);
     npksdi_begin_evaluation(&t->model_, w, 0);
     return NPKSD_OK;
 }
@@ -4661,7 +4530,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     if (observed != w->rows_)
         NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
-    npksdi_add_noise(model, w, w->rows_, model->n_);
+    npksdi_add_noise(model, w, w->rows_, model->n_, 0, model->m_);
     npksdi_begin_evaluation(model, w, 1);
     t->schedule_.check_k_ = 0;
     t->schedule_.check_total_ = npksdi_check_items(t);
@@ -4709,7 +4578,7 @@ static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_sc
     npksd_real shift = 0, most = NPKSDI_LARGEST;
     for (size_t a = 0; a < model->n_; a++) {
         npksd_real x = w->rows_[a * model->m_ + i];
-        npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
+        npksd_real z = npksdi_unclamped(x, model->ruler_[i]);
         if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
             z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
         shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
@@ -5120,10 +4989,9 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
         return NPKSD_ERROR_GENERATOR;
     for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - a);
-        npksdi_scale_panel(model, rows + a * m, some, w->z_);
-        NPKSDI_TRY(npksdi_score_panel(model, w, rows + a * m, some, model->weights_, w->scores_));
-        for (size_t i = 0; i < some * m;
-             i++) { /* in the units of the rows; a scale may be 1e-310 */
+        npksdi_scale_panel(model, w, rows + a * m, some);
+        NPKSDI_TRY(npksdi_score_panel(model, w, model->weights_));
+        for (size_t i = 0; i < some * m; i++) { /* in units of the rows; a scale may be 1e-310 */
             npksd_real score = w->scores_[i % m * NPKSDI_T + i / m] / model->scale_[i % m];
             npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
             out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
@@ -5604,9 +5472,9 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     npksd_options o = t.model_.options_;
     npksd_real scales[NPKSD_SCALES_MAX];
     o.summary = t.model_.summary_; /* of one coordinate: none, whatever was asked for */
-    for (size_t c = 0, k = 0; c < t.model_.kernels_.count_ && k < o.scale_count; c++)
-        if (t.model_.kernels_.wanted_[c])
-            scales[k++] = t.model_.kernels_.scale_[c];
+    for (size_t c = 0, k = 0; c < t.model_.kernel_count_ && k < o.scale_count; c++)
+        if (t.model_.kernel_[c].wanted_)
+            scales[k++] = t.model_.kernel_[c].scale_;
     size_t total = 0;
     for (int writing = 0; writing <= (buffer != NULL); writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
