@@ -73,6 +73,7 @@
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
  *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in
  *        memory of your own; saved as a blob and loaded on a device
+ *        npksd_monitor: look at recording after recording, for ever, with one limited error
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
@@ -144,7 +145,8 @@
  *             generators that ignore their rng. step counts other items. Collinear features are no
  *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
  *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
- *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
+ *             npksd_blob_info, npksd_tester_load_into, npksd_component_string, npksd_monitor_begin,
+ *             _add, _restart.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -206,6 +208,9 @@
 #define npksd_blob_info             NPKSDI_NAME(blob_info)
 #define npksd_tester_shape          NPKSDI_NAME(tester_shape)
 #define npksd_tester_destroy        NPKSDI_NAME(tester_destroy)
+#define npksd_monitor_begin         NPKSDI_NAME(monitor_begin)
+#define npksd_monitor_add           NPKSDI_NAME(monitor_add)
+#define npksd_monitor_restart       NPKSDI_NAME(monitor_restart)
 #define npksd_tester_prepare        NPKSDI_NAME(tester_prepare)
 #define npksd_tester_scratch_size   NPKSDI_NAME(tester_scratch_size)
 #define npksd_tester_width          NPKSDI_NAME(tester_width)
@@ -548,6 +553,48 @@ NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t 
 
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 /* Gives the memory of create back; does nothing for init or NULL. */
+
+/* ======== watch a stream: recording after recording, one error for all of them ======== */
+
+typedef struct npksd_monitor {
+    size_t recordings;       /* added so far */
+    size_t capacity;         /* numbers in the caller's memory: recordings until a restart */
+    npksd_real alpha;        /* alarms are raised at 1 / alpha */
+    npksd_real p;            /* of the last recording: its rank among replicates and recordings */
+    npksd_real log_evidence; /* log E: what 1, staked in a fair game, has become */
+    int alarm;               /* E has reached 1/alpha: a chance of at most alpha, for life */
+    size_t alarm_at;         /* the recording, from 1, that raised it */
+    npksd_real log_change;   /* log M: evidence for a change that came late, sooner than E */
+    int change_alarm;        /* M has reached 1/alpha: by mistake after 1/alpha recordings at */
+    size_t change_alarm_at;  /* the soonest, on average: set off by a false alarm in the end */
+    uint64_t seed_, tester_; /* of random ranks for ties; fingerprint of the tester in use */
+    size_t kept_, terms_;    /* recordings in memory; terms in sums_ */
+    npksd_real reserve_, sums_[2], bets_[2], changes_[2]; /* not staked yet; see >>monitor */
+} npksd_monitor;
+/* Plain data: to save a monitor, save the struct and the memory. */
+
+NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                           size_t capacity, uint64_t seed);
+/* p <= 0.05 each night cries wolf every 20th night. A monitor may be looked at after every
+   recording: if all come from the generator, E ever reaches 1/alpha with a chance of at most alpha.
+   E falls while nothing happens, so it is slower to see a late change; M is quick, but an alarm of
+   M is one false alarm in 1/alpha recordings, not in a life: alpha = 0.001 suits both. alpha is
+   between 0 and 1, capacity at least 1. */
+
+NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
+                                         npksd_real *memory, const npksd_result *result);
+/* The next recording: the result of npksd_tester_check. memory holds capacity numbers and stays
+   with the monitor; it need not be initialised. Every recording must be added, once, in order, and
+   recordings must be independent of each other. Costs b + recordings comparisons. The guarantee is
+   over testers; given one, it varies as that of npksd_tester_check does: take more replicates.
+   NPKSD_ERROR_STATE: the tester is not finished, or the memory is full. NPKSD_ERROR_ARGUMENT:
+   another tester than before, a result of another, or one whose checks share random numbers that
+   the replicates do not (smooth, resample_redraw, wild bootstrap). */
+
+NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
+/* Go on with an empty memory and another tester: E, M and their alarms stay. fresh must never have
+   been used by this monitor and must have a seed of its own: to rank against the same replicates
+   again would be no fair game (the tester in use: NPKSD_ERROR_ARGUMENT). */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -5905,6 +5952,155 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
     for (size_t r = first; r < first + count; r++)
         t->null_.filled_[r] = 1;
     npksdi_skip_done(t);
+    return NPKSD_OK;
+}
+
+/* ======== >>monitor: a stream of recordings, watched for ever ======== */
+
+/* Given the fit, the b null values and all recordings are exchangeable under H0, so the rank r of
+   recording k among N = b + k values, from the largest, is uniform and independent of the ranks
+   before. The bet e(r) = N r^(kappa-1) / sum_{j<=N} j^(kappa-1) has mean 1. Money: of 1, a share of
+   1/(2k) of what is left is staked at recording k, half on each kappa, and all that was staked is
+   multiplied by e. E, what is staked and what is left, is a martingale: it ever reaches 1/alpha with
+   a chance of at most alpha (Ville 1939). Without a reserve a late change would find it all lost.
+   M is the mean over kappa of M_k = max(1, M_{k-1}) e(r_k), at most a sum of k martingales that begin
+   at 1, 2, ..., k: its mean is at most k, so an alarm comes after 1/alpha recordings or more, on
+   average. Logarithms, as numbers that grow by factors leave every range. */
+enum { NPKSDI_MONITOR = 77 }; /* the purpose of its random stream, see >>rng */
+static const npksd_real npksdi_kappas[2] = { NPKSDI_C(0.4), NPKSDI_C(0.8) };
+
+static npksd_real npksdi_log_sum(npksd_real a, npksd_real b) /* log(exp(a) + exp(b)) */
+{
+    return npksdi_max(a, b) + NPKSD_LOG(1 + NPKSD_EXP(-npksdi_abs(a - b)));
+}
+
+/* To 26 significant bits (float: 12). Two data sets with the same rows in another order differ by
+   rounding: what is equal here is a tie. */
+static npksd_real npksdi_rounded(npksd_real statistic)
+{
+    npksdi_bits unit = (npksdi_bits)1 << (NPKSDI_MANTISSA / 2 + 1);
+    npksdi_pun pun;
+    pun.value = npksdi_clamp(statistic, NPKSDI_HUGE);
+    pun.bits = (pun.bits + unit / 2) & ~(unit - 1);
+    return pun.value;
+}
+
+static uint64_t npksdi_fingerprint(const npksd_tester *t)
+{
+    uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
+    for (size_t r = 0; r < t->null_.count_; r++) {
+        npksdi_pun pun;
+        pun.value = t->null_.values_[r * t->null_.width_];
+        hash = (hash ^ pun.bits) * UINT64_C(0x100000001B3);
+    }
+    return hash | 1; /* 0: none yet */
+}
+
+/* Can this tester serve a monitor? */
+static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t)
+{
+    if (monitor == NULL || t == NULL || t->model_.options_.smooth > 0
+        || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_))
+        return NPKSD_ERROR_ARGUMENT;
+    return monitor->capacity > 0 && npksdi_is_done(t) ? NPKSD_OK : NPKSD_ERROR_STATE;
+}
+
+static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_null *null,
+                                     const npksd_real *memory, npksd_real statistic)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, monitor->seed_,
+                                     NPKSDI_STREAM(NPKSDI_MONITOR, monitor->recordings));
+    size_t larger = 0, ties = 0;
+    for (size_t r = 0; r < null->count_ + monitor->kept_; r++) {
+        npksd_real other = r < null->count_ ? npksdi_rounded(null->values_[r * null->width_])
+                                            : memory[r - null->count_];
+        larger += other > statistic;
+        ties += !(other > statistic) && !(other < statistic);
+    }
+    return 1 + larger + npksdi_below(&rng, ties + 1);
+}
+
+/* An alarm stays, and so does the recording that raised it. */
+static void npksdi_raise(int reached, size_t recording, int *alarm, size_t *alarm_at)
+{
+    if (reached && !*alarm) {
+        *alarm = 1;
+        *alarm_at = recording;
+    }
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                            size_t capacity, uint64_t seed)
+{
+    if (monitor == NULL || !npksdi_in_range(alpha, NPKSDI_TINY, 1) || !(alpha < 1) || capacity == 0
+        || capacity > SIZE_MAX / 2 / sizeof(npksd_real))
+        return NPKSD_ERROR_ARGUMENT;
+    NPKSD_MEMSET(monitor, 0, sizeof *monitor);
+    monitor->alpha = alpha;
+    monitor->capacity = capacity;
+    monitor->seed_ = seed;
+    monitor->p = monitor->reserve_ = 1;
+    monitor->bets_[0] = monitor->bets_[1] = NPKSDI_EXP_LOW; /* nothing */
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *t,
+                                          npksd_real *memory, const npksd_result *result)
+{
+    npksd_status status = npksdi_admit_tester(monitor, t);
+    if (status != NPKSD_OK || memory == NULL || result == NULL)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    uint64_t tester = npksdi_fingerprint(t);
+    if ((monitor->tester_ != 0 && monitor->tester_ != tester)
+        || result->replicates != t->null_.count_
+        || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0))
+        return NPKSD_ERROR_ARGUMENT;
+    if (!npksdi_finite(&result->statistic, 1))
+        return NPKSD_ERROR_NONFINITE;
+    if (monitor->kept_ >= monitor->capacity)
+        return NPKSD_ERROR_STATE;
+    npksd_real statistic = npksdi_rounded(result->statistic);
+    size_t r = npksdi_sequential_rank(monitor, &t->null_, memory, statistic);
+    monitor->tester_ = tester;
+    memory[monitor->kept_++] = statistic;
+    monitor->recordings++;
+    size_t N = t->null_.count_ + monitor->kept_;
+    monitor->p = npksdi_share(r, N);
+    npksd_real stake = monitor->reserve_ / (4 * (npksd_real)monitor->recordings);
+    monitor->reserve_ -= 2 * stake;
+    for (int k = 0; k < 2; k++) {
+        npksd_real power = npksdi_kappas[k] - 1;
+        for (size_t j = monitor->terms_ + 1; j <= N; j++)
+            monitor->sums_[k] += NPKSD_EXP(power * NPKSD_LOG((npksd_real)j));
+        npksd_real bet =
+            NPKSD_LOG((npksd_real)N / monitor->sums_[k]) + power * NPKSD_LOG((npksd_real)r);
+        monitor->bets_[k] = npksdi_log_sum(monitor->bets_[k], NPKSD_LOG(stake)) + bet;
+        monitor->changes_[k] = npksdi_max(0, monitor->changes_[k]) + bet;
+    }
+    monitor->terms_ = N;
+    monitor->log_evidence = npksdi_log_sum(npksdi_log_sum(monitor->bets_[0], monitor->bets_[1]),
+                                           NPKSD_LOG(monitor->reserve_));
+    monitor->log_change = npksdi_log_sum(monitor->changes_[0], monitor->changes_[1]) - NPKSD_LOG(2);
+    npksd_real limit = -NPKSD_LOG(monitor->alpha);
+    npksdi_raise(monitor->log_evidence >= limit, monitor->recordings, &monitor->alarm,
+                 &monitor->alarm_at);
+    npksdi_raise(monitor->log_change >= limit, monitor->recordings, &monitor->change_alarm,
+                 &monitor->change_alarm_at);
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh)
+{
+    npksd_status status = npksdi_admit_tester(monitor, fresh);
+    if (status != NPKSD_OK)
+        return status;
+    uint64_t tester = npksdi_fingerprint(fresh);
+    if (monitor->tester_ == tester)
+        return NPKSD_ERROR_ARGUMENT;
+    monitor->tester_ = tester;
+    monitor->kept_ = monitor->terms_ = 0;
+    monitor->sums_[0] = monitor->sums_[1] = 0;
     return NPKSD_OK;
 }
 
