@@ -559,42 +559,40 @@ NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
 typedef struct npksd_monitor {
     size_t recordings;       /* added so far */
     size_t capacity;         /* numbers in the caller's memory: recordings until a restart */
-    npksd_real alpha;        /* alarms are raised at 1 / alpha */
+    npksd_real alpha;        /* alarms are raised at 1/alpha */
     npksd_real p;            /* of the last recording: its rank among replicates and recordings */
-    npksd_real log_evidence; /* log E: what 1, staked in a fair game, has become */
-    int alarm;               /* E has reached 1/alpha: a chance of at most alpha, for life */
+    npksd_real log_evidence; /* log E: E is what a capital of 1 has become by fair bets */
+    int alarm;               /* E has reached 1/alpha */
     size_t alarm_at;         /* the recording, from 1, that raised it */
-    npksd_real log_change;   /* log M: evidence for a change that came late, sooner than E */
-    int change_alarm;        /* M has reached 1/alpha: by mistake after 1/alpha recordings at */
-    size_t change_alarm_at;  /* the soonest, on average: set off by a false alarm in the end */
-    uint64_t seed_, tester_; /* of random ranks for ties; fingerprint of the tester in use */
+    npksd_real log_change;   /* log M: for changes that come late */
+    int change_alarm;        /* M has reached 1/alpha */
+    size_t change_alarm_at;  /* the recording that raised it */
+    uint64_t seed_, tester_; /* for the ranks of ties; fingerprint of the tester in use */
     size_t kept_, terms_;    /* recordings in memory; terms in sums_ */
-    npksd_real reserve_, sums_[2], bets_[2], changes_[2]; /* not staked yet; see >>monitor */
+    npksd_real reserve_, sums_[2], bets_[2], changes_[2]; /* see >>monitor */
 } npksd_monitor;
 /* Plain data: to save a monitor, save the struct and the memory. */
 
 NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
                                            size_t capacity, uint64_t seed);
-/* p <= 0.05 each night cries wolf every 20th night. A monitor may be looked at after every
-   recording: if all come from the generator, E ever reaches 1/alpha with a chance of at most alpha.
-   E falls while nothing happens, so it is slower to see a late change; M is quick, but an alarm of
-   M is one false alarm in 1/alpha recordings, not in a life: alpha = 0.001 suits both. alpha is
-   between 0 and 1, capacity at least 1. */
+/* p <= 0.05 each night is a false alarm every 20 nights. A monitor may be looked at after every
+   recording. If all come from the generator, E ever raises its alarm with a chance of at most alpha,
+   however long the stream; M is quicker after a late change, and raises a false alarm after 1/alpha
+   recordings or more, on average: alpha = 0.001 suits both. 0 < alpha < 1, capacity > 0. */
 
 NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
                                          npksd_real *memory, const npksd_result *result);
-/* The next recording: the result of npksd_tester_check. memory holds capacity numbers and stays
-   with the monitor; it need not be initialised. Every recording must be added, once, in order, and
-   recordings must be independent of each other. Costs b + recordings comparisons. The guarantee is
-   over testers; given one, it varies as that of npksd_tester_check does: take more replicates.
-   NPKSD_ERROR_STATE: the tester is not finished, or the memory is full. NPKSD_ERROR_ARGUMENT:
-   another tester than before, a result of another, or one whose checks share random numbers that
-   the replicates do not (smooth, resample_redraw, wild bootstrap). */
+/* The next recording: a result of npksd_tester_check. Add every recording once, in order; they must
+   be independent of each other. memory, capacity numbers, stays with the monitor. Costs b +
+   recordings comparisons. The promise is one over testers; given one tester it varies, less with
+   more replicates. NPKSD_ERROR_STATE: the tester is not finished, or the memory is full: restart.
+   NPKSD_ERROR_ARGUMENT: not the tester of the recordings before, not its result, or one whose
+   checks share random numbers that replicates do not (smooth, resample_redraw, wild bootstrap). */
 
 NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
-/* Go on with an empty memory and another tester: E, M and their alarms stay. fresh must never have
-   been used by this monitor and must have a seed of its own: to rank against the same replicates
-   again would be no fair game (the tester in use: NPKSD_ERROR_ARGUMENT). */
+/* Go on with another tester and an empty memory; E, M and alarms stay. fresh has another seed and
+   is new to this monitor: ranks among the same replicates would not be independent of the earlier
+   ones (NPKSD_ERROR_ARGUMENT for the tester in use; earlier ones are not remembered). */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -5959,13 +5957,13 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
 
 /* Given the fit, the b null values and all recordings are exchangeable under H0, so the rank r of
    recording k among N = b + k values, from the largest, is uniform and independent of the ranks
-   before. The bet e(r) = N r^(kappa-1) / sum_{j<=N} j^(kappa-1) has mean 1. Money: of 1, a share of
-   1/(2k) of what is left is staked at recording k, half on each kappa, and all that was staked is
-   multiplied by e. E, what is staked and what is left, is a martingale: it ever reaches 1/alpha with
-   a chance of at most alpha (Ville 1939). Without a reserve a late change would find it all lost.
-   M is the mean over kappa of M_k = max(1, M_{k-1}) e(r_k), at most a sum of k martingales that begin
-   at 1, 2, ..., k: its mean is at most k, so an alarm comes after 1/alpha recordings or more, on
-   average. Logarithms, as numbers that grow by factors leave every range. */
+   before: the bet e(r) = N r^(kappa-1) / sum_{j<=N} j^(kappa-1) has mean 1. The capital is 1. At
+   recording k a share 1/(2k) of what was never staked joins the stakes, half of it on each kappa,
+   and all stakes are multiplied by e(r). E, the stakes and the rest, is a martingale: it ever
+   reaches 1/alpha with a chance of at most alpha (Ville 1939). Had all been staked at once, a late
+   change would find nothing left. M is the mean over kappa of M_k = max(1, M_{k-1}) e(r_k), at most
+   the sum of k martingales that begin with 1 at recordings 1 .. k: so its mean at an alarm, 1/alpha
+   or more, is at most the mean number of recordings. Logarithms, as products leave every range. */
 enum { NPKSDI_MONITOR = 77 }; /* the purpose of its random stream, see >>rng */
 static const npksd_real npksdi_kappas[2] = { NPKSDI_C(0.4), NPKSDI_C(0.8) };
 
@@ -5985,24 +5983,23 @@ static npksd_real npksdi_rounded(npksd_real statistic)
     return pun.value;
 }
 
-static uint64_t npksdi_fingerprint(const npksd_tester *t)
+/* Can this tester serve a monitor, and which one is it? Its null values, n and m tell. */
+static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t,
+                                        uint64_t *fingerprint)
 {
+    if (monitor == NULL || t == NULL || t->model_.options_.smooth > 0
+        || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_))
+        return NPKSD_ERROR_ARGUMENT;
+    if (monitor->capacity == 0 || !npksdi_is_done(t))
+        return NPKSD_ERROR_STATE;
     uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
     for (size_t r = 0; r < t->null_.count_; r++) {
         npksdi_pun pun;
         pun.value = t->null_.values_[r * t->null_.width_];
         hash = (hash ^ pun.bits) * UINT64_C(0x100000001B3);
     }
-    return hash | 1; /* 0: none yet */
-}
-
-/* Can this tester serve a monitor? */
-static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t)
-{
-    if (monitor == NULL || t == NULL || t->model_.options_.smooth > 0
-        || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_))
-        return NPKSD_ERROR_ARGUMENT;
-    return monitor->capacity > 0 && npksdi_is_done(t) ? NPKSD_OK : NPKSD_ERROR_STATE;
+    *fingerprint = hash | 1; /* 0: none yet */
+    return NPKSD_OK;
 }
 
 static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_null *null,
@@ -6019,15 +6016,6 @@ static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_
         ties += !(other > statistic) && !(other < statistic);
     }
     return 1 + larger + npksdi_below(&rng, ties + 1);
-}
-
-/* An alarm stays, and so does the recording that raised it. */
-static void npksdi_raise(int reached, size_t recording, int *alarm, size_t *alarm_at)
-{
-    if (reached && !*alarm) {
-        *alarm = 1;
-        *alarm_at = recording;
-    }
 }
 
 NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
@@ -6048,10 +6036,10 @@ NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real a
 NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *t,
                                           npksd_real *memory, const npksd_result *result)
 {
-    npksd_status status = npksdi_admit_tester(monitor, t);
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, t, &tester);
     if (status != NPKSD_OK || memory == NULL || result == NULL)
         return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
-    uint64_t tester = npksdi_fingerprint(t);
     if ((monitor->tester_ != 0 && monitor->tester_ != tester)
         || result->replicates != t->null_.count_
         || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0))
@@ -6083,21 +6071,21 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
                                            NPKSD_LOG(monitor->reserve_));
     monitor->log_change = npksdi_log_sum(monitor->changes_[0], monitor->changes_[1]) - NPKSD_LOG(2);
     npksd_real limit = -NPKSD_LOG(monitor->alpha);
-    npksdi_raise(monitor->log_evidence >= limit, monitor->recordings, &monitor->alarm,
-                 &monitor->alarm_at);
-    npksdi_raise(monitor->log_change >= limit, monitor->recordings, &monitor->change_alarm,
-                 &monitor->change_alarm_at);
+    monitor->alarm |= monitor->log_evidence >= limit;
+    monitor->change_alarm |= monitor->log_change >= limit;
+    if (monitor->alarm && monitor->alarm_at == 0)
+        monitor->alarm_at = monitor->recordings;
+    if (monitor->change_alarm && monitor->change_alarm_at == 0)
+        monitor->change_alarm_at = monitor->recordings;
     return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh)
 {
-    npksd_status status = npksdi_admit_tester(monitor, fresh);
-    if (status != NPKSD_OK)
-        return status;
-    uint64_t tester = npksdi_fingerprint(fresh);
-    if (monitor->tester_ == tester)
-        return NPKSD_ERROR_ARGUMENT;
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, fresh, &tester);
+    if (status != NPKSD_OK || monitor->tester_ == tester)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
     monitor->tester_ = tester;
     monitor->kept_ = monitor->terms_ = 0;
     monitor->sums_[0] = monitor->sums_[1] = 0;
