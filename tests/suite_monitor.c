@@ -177,23 +177,26 @@ TEST every_bet_is_fair(void)
     PASS();
 }
 
-/* All values equal: every rank is as likely as any other, and each seed has its own. */
+/* All values equal: every rank is as likely as any other, and recordings do not share theirs. */
 TEST ties_are_random(void)
 {
     enum { B = 19, SEEDS = 4000, BINS = B + 2 };
     npksd_real null_values[B];
     npksd_options options = small_options();
-    size_t counts[2][BINS] = { { 0 } };
+    size_t counts[2][BINS] = { { 0 } }, equal = 0;
     watch w;
     for (size_t r = 0; r < B; r++)
         null_values[r] = (npksd_real)(r % 2 ? 1 + 1e-9 : 1); /* apart by rounding only */
     ASSERT_STATUS(NPKSD_OK, prepare(&w, &options, null_values));
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         ASSERT_STATUS(NPKSD_OK, npksd_monitor_begin(&w.monitor, (npksd_real)0.05, 2, test_seed + seed));
+        size_t ranks[2];
         for (size_t k = 0; k < 2; k++) {
             ASSERT_STATUS(NPKSD_OK, add(&w, memory, 1 - 1e-10));
-            counts[k][(size_t)((double)w.monitor.p * (double)(B + 1 + k) + 0.5) - 1]++;
+            ranks[k] = (size_t)((double)w.monitor.p * (double)(B + 1 + k) + 0.5);
+            counts[k][ranks[k] - 1]++;
         }
+        equal += ranks[0] == ranks[1];
     }
     for (size_t k = 0; k < 2; k++) { /* chi-square, at most 4.5 standard deviations above its mean */
         double mean = (double)SEEDS / (double)(B + 1 + k), square = 0, freedom = (double)(B + k);
@@ -201,6 +204,7 @@ TEST ties_are_random(void)
             square += ((double)counts[k][r] - mean) * ((double)counts[k][r] - mean) / mean;
         ASSERT_IN_RANGE(freedom, square, 4.5 * sqrt(2 * freedom));
     }
+    ASSERT_IN_RANGE((double)SEEDS / (B + 2), (double)equal, 4.5 * sqrt((double)SEEDS / (B + 2)));
     npksd_tester_destroy(w.tester);
     PASS();
 }
