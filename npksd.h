@@ -71,7 +71,8 @@
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
- *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device
+ *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device;
+ *        npksd_monitor: one check after the other, for ever, with one limited error
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
@@ -139,7 +140,7 @@
  *             of step; collinear features are no error. npksd_diagnosis has new fields:
  *             zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused. New:
  *             npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
- *             npksd_tester_load_into, npksd_component_string.
+ *             npksd_tester_load_into, npksd_component_string, npksd_monitor_begin, _add, _restart.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -203,6 +204,9 @@ typedef double npksd_real;
 #define npksd_blob_info             NPKSDI_NAME(blob_info)
 #define npksd_tester_shape          NPKSDI_NAME(tester_shape)
 #define npksd_tester_destroy        NPKSDI_NAME(tester_destroy)
+#define npksd_monitor_begin         NPKSDI_NAME(monitor_begin)
+#define npksd_monitor_add           NPKSDI_NAME(monitor_add)
+#define npksd_monitor_restart       NPKSDI_NAME(monitor_restart)
 #define npksd_tester_prepare        NPKSDI_NAME(tester_prepare)
 #define npksd_tester_scratch_size   NPKSDI_NAME(tester_scratch_size)
 #define npksd_tester_width          NPKSDI_NAME(tester_width)
@@ -511,6 +515,48 @@ NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t 
 /* Rows and coordinates that a check reads, of a blob or a tester, and what npksd_tester_load_into
    needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. A few bytes may ask for
    gigabytes, or for more rows than you have: look before you use an untrusted blob. */
+
+/* ======== watch a stream: recording after recording, one error for all of them ======== */
+
+typedef struct npksd_monitor {
+    size_t recordings;       /* added so far */
+    size_t capacity;         /* numbers in the caller's memory: recordings until a restart */
+    npksd_real alpha;        /* alarms are raised at 1/alpha */
+    npksd_real p;            /* of the last recording: its rank among replicates and recordings */
+    npksd_real log_evidence; /* log E: E is what a capital of 1 has become by fair bets */
+    int alarm;               /* E has reached 1/alpha */
+    size_t alarm_at;         /* the recording, from 1, that raised it */
+    npksd_real log_change;   /* log M: for changes that come late */
+    int change_alarm;        /* M has reached 1/alpha */
+    size_t change_alarm_at;  /* the recording that raised it */
+    uint64_t seed_, tester_; /* for the ranks of ties; fingerprint of the tester in use */
+    size_t kept_, terms_;    /* recordings in memory; terms in sums_ */
+    npksd_real reserve_, sums_[2], bets_[2], changes_[2]; /* see >>monitor */
+} npksd_monitor;
+/* Plain data: to save a monitor, save the struct and the memory. */
+
+NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                           size_t capacity, uint64_t seed);
+/* p <= 0.05 each night is a false alarm every 20 nights. A monitor may be looked at after every
+   recording. If all come from the generator, E ever raises its alarm with a chance of at most alpha,
+   however long the stream; M is quicker after a late change, and raises a false alarm after 1/alpha
+   recordings or more, on average: alpha = 0.001 suits both. 0 < alpha < 1, capacity > 0. */
+
+NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
+                                         npksd_real *memory, const npksd_result *result);
+/* The next recording: a result of npksd_tester_check. Add every recording once, in order; they must
+   be independent of each other. memory, capacity numbers, stays with the monitor. Costs b +
+   recordings comparisons. The promise is one over testers. Given one, the chance of a false alarm
+   of E within 1000 recordings at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015
+   with 1999: take more replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished,
+   or the memory is full: restart. NPKSD_ERROR_ARGUMENT: not the tester of the recordings before,
+   not its result, or one whose checks share random numbers that replicates do not (smooth,
+   resample_redraw, wild bootstrap). */
+
+NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
+/* Go on with another tester and an empty memory; E, M and alarms stay. fresh has another seed and
+   is new to this monitor: ranks among the same replicates would not be independent of the earlier
+   ones (NPKSD_ERROR_ARGUMENT for the tester in use; earlier ones are not remembered). */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -5373,6 +5419,145 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
         t->null_.filled_[r] = 1;
     }
     npksdi_skip_done(t);
+    return NPKSD_OK;
+}
+
+/* ======== >>monitor: a stream of recordings, watched for ever ======== */
+
+/* Given the fit, the b null values and all recordings are exchangeable under H0, so the rank r of
+   recording k among N = b + k values, from the largest, is uniform and independent of the ranks
+   before: the bet e(r) = N r^(kappa-1) / sum_{j<=N} j^(kappa-1) has mean 1. The capital is 1. At
+   recording k a share 1/(2k) of what was never staked joins the stakes, half of it on each kappa,
+   and all stakes are multiplied by e(r). E, the stakes and the rest, is a martingale: it ever
+   reaches 1/alpha with a chance of at most alpha (Ville 1939). Had all been staked at once, a late
+   change would find nothing left. M is the mean over kappa of M_k = max(1, M_{k-1}) e(r_k), at most
+   the sum of k martingales that begin with 1 at recordings 1 .. k: so its mean at an alarm, 1/alpha
+   or more, is at most the mean number of recordings. Logarithms, as products leave every range. */
+enum { NPKSDI_MONITOR = 77 }; /* the purpose of its random stream, see >>rng */
+static const npksd_real npksdi_kappas[2] = { NPKSDI_C(0.4), NPKSDI_C(0.8) };
+
+static npksd_real npksdi_log_sum(npksd_real a, npksd_real b) /* log(exp(a) + exp(b)) */
+{
+    return npksdi_max(a, b) + NPKSD_LOG(1 + NPKSD_EXP(-npksdi_abs(a - b)));
+}
+
+/* To 26 significant bits (float: 12). Two data sets with the same rows in another order differ by
+   rounding: what is equal here is a tie. */
+static npksd_real npksdi_rounded(npksd_real statistic)
+{
+    npksdi_bits unit = (npksdi_bits)1 << (NPKSDI_MANTISSA / 2 + 1);
+    npksdi_pun pun;
+    pun.value = npksdi_clamp(statistic, NPKSDI_HUGE);
+    pun.bits = (pun.bits + unit / 2) & ~(unit - 1);
+    return pun.value;
+}
+
+/* Can this tester serve a monitor, and which one is it? Its null values, n and m tell. */
+static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t,
+                                        uint64_t *fingerprint)
+{
+    if (monitor == NULL || t == NULL || t->model_.options_.smooth > 0
+        || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_))
+        return NPKSD_ERROR_ARGUMENT;
+    if (monitor->capacity == 0 || !npksdi_is_done(t))
+        return NPKSD_ERROR_STATE;
+    uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
+    for (size_t r = 0; r < t->null_.count_; r++) {
+        npksdi_pun pun;
+        pun.value = t->null_.values_[r * t->null_.width_];
+        hash = (hash ^ pun.bits) * UINT64_C(0x100000001B3);
+    }
+    *fingerprint = hash | 1; /* 0: none yet */
+    return NPKSD_OK;
+}
+
+static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_null *null,
+                                     const npksd_real *memory, npksd_real statistic)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, monitor->seed_,
+                                     NPKSDI_STREAM(NPKSDI_MONITOR, monitor->recordings));
+    size_t larger = 0, ties = 0;
+    for (size_t r = 0; r < null->count_ + monitor->kept_; r++) {
+        npksd_real other = r < null->count_ ? npksdi_rounded(null->values_[r * null->width_])
+                                            : memory[r - null->count_];
+        larger += other > statistic;
+        ties += !(other > statistic) && !(other < statistic);
+    }
+    return 1 + larger + npksdi_below(&rng, ties + 1);
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                            size_t capacity, uint64_t seed)
+{
+    if (monitor == NULL || !npksdi_in_range(alpha, NPKSDI_TINY, 1) || !(alpha < 1) || capacity == 0
+        || capacity > SIZE_MAX / 2 / sizeof(npksd_real))
+        return NPKSD_ERROR_ARGUMENT;
+    NPKSD_MEMSET(monitor, 0, sizeof *monitor);
+    monitor->alpha = alpha;
+    monitor->capacity = capacity;
+    monitor->seed_ = seed;
+    monitor->p = monitor->reserve_ = 1;
+    monitor->bets_[0] = monitor->bets_[1] = NPKSDI_EXP_LOW; /* nothing */
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *t,
+                                          npksd_real *memory, const npksd_result *result)
+{
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, t, &tester);
+    if (status != NPKSD_OK || memory == NULL || result == NULL)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    if ((monitor->tester_ != 0 && monitor->tester_ != tester)
+        || result->replicates != t->null_.count_
+        || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0))
+        return NPKSD_ERROR_ARGUMENT;
+    if (!npksdi_finite(&result->statistic, 1))
+        return NPKSD_ERROR_NONFINITE;
+    if (monitor->kept_ >= monitor->capacity)
+        return NPKSD_ERROR_STATE;
+    npksd_real statistic = npksdi_rounded(result->statistic);
+    size_t r = npksdi_sequential_rank(monitor, &t->null_, memory, statistic);
+    monitor->tester_ = tester;
+    memory[monitor->kept_++] = statistic;
+    monitor->recordings++;
+    size_t N = t->null_.count_ + monitor->kept_;
+    monitor->p = npksdi_share(r, N);
+    npksd_real stake = monitor->reserve_ / (4 * (npksd_real)monitor->recordings);
+    monitor->reserve_ -= 2 * stake;
+    for (int k = 0; k < 2; k++) {
+        npksd_real power = npksdi_kappas[k] - 1;
+        for (size_t j = monitor->terms_ + 1; j <= N; j++)
+            monitor->sums_[k] += NPKSD_EXP(power * NPKSD_LOG((npksd_real)j));
+        npksd_real bet =
+            NPKSD_LOG((npksd_real)N / monitor->sums_[k]) + power * NPKSD_LOG((npksd_real)r);
+        monitor->bets_[k] = npksdi_log_sum(monitor->bets_[k], NPKSD_LOG(stake)) + bet;
+        monitor->changes_[k] = npksdi_max(0, monitor->changes_[k]) + bet;
+    }
+    monitor->terms_ = N;
+    monitor->log_evidence = npksdi_log_sum(npksdi_log_sum(monitor->bets_[0], monitor->bets_[1]),
+                                           NPKSD_LOG(monitor->reserve_));
+    monitor->log_change = npksdi_log_sum(monitor->changes_[0], monitor->changes_[1]) - NPKSD_LOG(2);
+    npksd_real limit = -NPKSD_LOG(monitor->alpha);
+    monitor->alarm |= monitor->log_evidence >= limit;
+    monitor->change_alarm |= monitor->log_change >= limit;
+    if (monitor->alarm && monitor->alarm_at == 0)
+        monitor->alarm_at = monitor->recordings;
+    if (monitor->change_alarm && monitor->change_alarm_at == 0)
+        monitor->change_alarm_at = monitor->recordings;
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh)
+{
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, fresh, &tester);
+    if (status != NPKSD_OK || monitor->tester_ == tester)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    monitor->tester_ = tester;
+    monitor->kept_ = monitor->terms_ = 0;
+    monitor->sums_[0] = monitor->sums_[1] = 0;
     return NPKSD_OK;
 }
 
