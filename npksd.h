@@ -722,6 +722,18 @@ enum { NPKSDI_T = 16, NPKSDI_G = 4 };
 #endif
 enum { NPKSDI_TILE = NPKSDI_T * NPKSDI_G };
 
+/* Leave a function: with this answer if that holds; with what a call says if it is not NPKSD_OK. */
+#define NPKSDI_REFUSE(condition, answer)                                                           \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return answer;                                                                         \
+    } while (0)
+#define NPKSDI_TRY(call)                                                                           \
+    do {                                                                                           \
+        npksd_status tried = (call);                                                               \
+        NPKSDI_REFUSE(tried != NPKSD_OK, tried);                                                   \
+    } while (0)
+
 NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_abs(npksd_real a) { return a < 0 ? -a : a; }
@@ -1416,9 +1428,6 @@ static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low 
 
 /* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
    range of a whole number, where a negative one is too large. */
-#define NPKSDI_REFUSE(condition, sentence)                                                         \
-    if (condition)                                                                                 \
-    return sentence
 #define NPKSDI_REAL(field, low, high, text)                                                        \
     NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
 #define NPKSDI_WHOLE(field, low, high, text)                                                       \
@@ -2236,10 +2245,9 @@ static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scra
 {
     const npksd_options *o = &model->options_;
     size_t m = model->m_, count = w->panel_count_;
-    if (o->score_fn(w->panel_rows_, count, m, w->callback_, o->score_user_data) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    if (!npksdi_finite(w->callback_, count * m))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(o->score_fn(w->panel_rows_, count, m, w->callback_, o->score_user_data) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    NPKSDI_REFUSE(!npksdi_finite(w->callback_, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
         for (size_t l = 0; l < count; l++)
@@ -3161,9 +3169,7 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     const npksd_real *rows = w->rows_ + panel * NPKSDI_T * m;
     npksd_real *z = w->z_ + NPKSDI_T, *x = w->x_ + panel * NPKSDI_T * m;
     npksdi_scale_panel(model, w, rows, count);
-    npksd_status status = npksdi_score_panel(model, w, w->weights_);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_score_panel(model, w, w->weights_));
     npksdi_to_bandwidth(model, z, x, 0);
     npksdi_to_bandwidth(model, w->scores_, w->scores_, 1);
     if (model->options_.diagnose)
@@ -3623,10 +3629,9 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     uint64_t hash = 0;
     int differ = 0;
     npksdi_seek(w, stream);
-    if (t->sample_fn_(w->rows_, t->model_.n_, m, &w->rng_, w->user_data_) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    if (!npksdi_finite(w->rows_, count))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(t->sample_fn_(w->rows_, t->model_.n_, m, &w->rng_, w->user_data_) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    NPKSDI_REFUSE(!npksdi_finite(w->rows_, count), NPKSD_ERROR_NONFINITE);
     if (w->rng_.user_data != &w->rng_state_ || w->rng_state_.index_ > 0)
         return NPKSD_OK;
     for (size_t i = 0; i < count; i++) {
@@ -3704,9 +3709,7 @@ static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
         npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
         return NPKSD_OK;
     }
-    npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k));
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k)));
     count = npksdi_min_size(n, t->fit_.kept_rows_ - k * n);
     for (size_t j = 0; j < count; j++)
         NPKSD_MEMCPY(t->fit_.kept_ + (k * n + j) * m, w->rows_ + npksdi_spread_row(n, count, j) * m,
@@ -4069,9 +4072,7 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
         return NPKSD_OK;
     }
     if (set >= fit->keep_sets_) {
-        npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set));
-        if (status != NPKSD_OK)
-            return status;
+        NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set)));
         npksdi_add_noise(&t->model_, w, w->rows_, n, 0, m);
     }
     fit->used_ = n;
@@ -4327,9 +4328,7 @@ static npksd_status npksdi_data_set_item(const npksd_tester *t, npksdi_scratch *
 {
     if (k > 0)
         return npksdi_evaluation_item(&t->model_, w, k - 1);
-    npksd_status status = npksdi_draw(t, w, watch, stream);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_draw(t, w, watch, stream));
     npksdi_add_noise(&t->model_, w, w->rows_, t->model_.n_, 0, t->model_.m_);
     npksdi_begin_evaluation(&t->model_, w, 0);
     return NPKSD_OK;
@@ -4471,14 +4470,6 @@ static int npksdi_is_busy(const npksd_tester *t)
 
 /* ======== >>check: one observed data set against the null ======== */
 
-/* What does not say NPKSD_OK is the answer of the function that tried it. */
-#define NPKSDI_TRY(call)                                                                           \
-    do {                                                                                           \
-        npksd_status tried = (call);                                                               \
-        if (tried != NPKSD_OK)                                                                     \
-            return tried;                                                                          \
-    } while (0)
-
 /* Wild bootstrap: signs on the pairs of the observed rows, one evaluation for each draw of signs.
    Its passes: the observed rows as they are, the pilot, the replicates. */
 static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size_t index)
@@ -4568,8 +4559,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     size_t count = model->n_ * model->m_;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
-    if (!npksdi_finite(observed, count))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
     if (t->sample_fn_ == NULL && !t->loaded_)
         npksdi_scale_observed(model, observed);
     t->out_of_range_ = npksdi_outside(model, observed);
@@ -4589,9 +4579,7 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
     for (; *items > 0 && s->check_k_ < s->check_total_; --*items) {
         size_t total = s->check_total_;
         s->check_total_ = 0; /* an error discards the check, and so does an exception */
-        npksd_status status = npksdi_check_item(t, s->check_k_++);
-        if (status != NPKSD_OK)
-            return status;
+        NPKSDI_TRY(npksdi_check_item(t, s->check_k_++));
         s->check_total_ = total;
     }
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
@@ -4726,18 +4714,17 @@ static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
 
 NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_real *observed)
 {
-    if (t == NULL || observed == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(t == NULL || observed == NULL, NPKSD_ERROR_ARGUMENT);
     return npksdi_is_done(t) ? npksdi_observe(t, observed) : NPKSD_ERROR_STATE;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *result,
                                                npksd_diagnosis *diagnosis)
 {
-    if (!npksdi_can_report(t, result, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.check_total_ == 0 || t->schedule_.check_k_ < t->schedule_.check_total_)
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(!npksdi_can_report(t, result, diagnosis), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.check_total_ == 0
+                      || t->schedule_.check_k_ < t->schedule_.check_total_,
+                  NPKSD_ERROR_STATE);
     const npksdi_null *null = &t->null_;
     npksdi_describe(t, result);
     npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
@@ -4758,8 +4745,7 @@ NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *ob
                                            npksd_result *result, npksd_diagnosis *diagnosis)
 {
     size_t items = SIZE_MAX;
-    if (!npksdi_can_report(t, result, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(!npksdi_can_report(t, result, diagnosis), NPKSD_ERROR_ARGUMENT);
     NPKSDI_TRY(npksd_tester_check_begin(t, observed));
     NPKSDI_TRY(npksdi_advance_check(t, &items));
     return npksd_tester_check_end(t, result, diagnosis);
@@ -4893,8 +4879,7 @@ static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *p
         plan->memory_ = workspace = npksdi_alloc(&plan->model_.options_.allocator, needed);
         bytes = needed;
     }
-    if (workspace == NULL || needed == 0 || bytes < needed)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(workspace == NULL || needed == 0 || bytes < needed, NPKSD_ERROR_MEMORY);
     npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
     npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
     NPKSD_MEMSET(workspace, 0, needed);
@@ -4913,8 +4898,7 @@ static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t 
 {
     npksd_options checked;
     npksd_tester plan;
-    if (!npksdi_admit(n, m, options, sample_fn != NULL, &checked))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(!npksdi_admit(n, m, options, sample_fn != NULL, &checked), NPKSD_ERROR_ARGUMENT);
     npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
@@ -4937,11 +4921,9 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
 {
     npksd_options checked;
     npksd_tester plan;
-    if (bytes == NULL || !npksdi_admit(n, m, options, 1, &checked))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, options, 1, &checked), NPKSD_ERROR_ARGUMENT);
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    if (needed == 0)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_MEMORY);
     *bytes = needed;
     return NPKSD_OK;
 }
@@ -4951,8 +4933,7 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
                                           const npksd_options *options, void *workspace,
                                           size_t bytes)
 {
-    if (npksdi_missing(tester, workspace))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksdi_missing(tester, workspace), NPKSD_ERROR_ARGUMENT);
     return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, workspace,
                                bytes);
 }
@@ -4961,8 +4942,7 @@ NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, siz
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
-    if (npksdi_missing(tester, tester))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksdi_missing(tester, tester), NPKSD_ERROR_ARGUMENT);
     return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, NULL, 0);
 }
 
@@ -4976,8 +4956,7 @@ NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
 
 NPKSDI_DEF npksd_status npksd_tester_step(npksd_tester *t, size_t items)
 {
-    if (t == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(t == NULL, NPKSD_ERROR_ARGUMENT);
     NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_DONE, &items));
     return npksdi_advance_check(t, &items);
 }
@@ -5002,10 +4981,9 @@ NPKSDI_DEF void npksd_tester_shape(const npksd_tester *t, size_t *n, size_t *m)
 NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out, size_t capacity,
                                           size_t *count)
 {
-    if (t == NULL || (out == NULL && capacity > 0))
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_is_done(t) || (npksdi_wild(&t->model_.options_) && !t->wild_done_))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(t == NULL || (out == NULL && capacity > 0), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_is_done(t) || (npksdi_wild(&t->model_.options_) && !t->wild_done_),
+                  NPKSD_ERROR_STATE);
     for (size_t r = 0; r < npksdi_min_size(capacity, t->null_.count_); r++)
         out[r] = t->null_.values_[r * t->null_.width_];
     if (count != NULL)
@@ -5016,12 +4994,12 @@ NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out
 NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *rows, size_t count,
                                             npksd_real *scores)
 {
-    if (t == NULL || (count > 0 && (rows == NULL || scores == NULL))
-        || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_)
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
-        || npksdi_is_busy(t))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(t == NULL || (count > 0 && (rows == NULL || scores == NULL))
+                      || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
+                      || npksdi_is_busy(t),
+                  NPKSD_ERROR_STATE);
     const npksdi_model *model = &t->model_;
     const npksd_options *o = &model->options_;
     npksdi_scratch *w = &t->scratch_;
@@ -5029,10 +5007,10 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     int own_words = o->estimator == NPKSD_ESTIMATOR_CALLBACK; /* a callback's, unchanged */
     int room = count <= model->n_; /* to keep an answer until it is whole */
     npksd_real *out = room ? w->rows_ : scores;
-    if (!npksdi_finite(rows, count * m))
-        return NPKSD_ERROR_NONFINITE;
-    if (own_words && count > 0 && o->score_fn(rows, count, m, out, o->score_user_data) != 0)
-        return NPKSD_ERROR_GENERATOR;
+    NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(own_words && count > 0
+                      && o->score_fn(rows, count, m, out, o->score_user_data) != 0,
+                  NPKSD_ERROR_GENERATOR);
     for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - a);
         npksdi_scale_panel(model, w, rows + a * m, some);
@@ -5043,8 +5021,7 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
             out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
         }
     }
-    if (own_words && !npksdi_finite(out, count * m))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(own_words && !npksdi_finite(out, count * m), NPKSD_ERROR_NONFINITE);
     if (room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
     return NPKSD_OK;
@@ -5121,8 +5098,7 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
 {
     npksd_tester *t;
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    if (observed == NULL || result == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(observed == NULL || result == NULL, NPKSD_ERROR_ARGUMENT);
     if (diagnosis != NULL)
         o.diagnose = 1;
     NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
@@ -5187,11 +5163,11 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     npksd_tester *t;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    if (observed == NULL || synthetic == NULL || result == NULL
-        || npksd_samples_problem(&o, n, rows, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(observed == NULL || synthetic == NULL || result == NULL
+                      || npksd_samples_problem(&o, n, rows, m) != NULL,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m),
+                  NPKSD_ERROR_NONFINITE);
     size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
     npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
     o.fit_rows = pool.n_ + pool.rows_;
@@ -5251,12 +5227,11 @@ static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, 
     w.streams_ = o.rng.next_fn != NULL ? ((uint64_t)k + 1) << 32 : 0;
     for (size_t call = k == 0 ? 0 : 2; call < 3; call++) {
         npksdi_seek(&w, NPKSDI_STREAM(NPKSDI_TRIAL, call < 2));
-        if (sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
+        NPKSDI_REFUSE(sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0,
+                      NPKSD_ERROR_GENERATOR);
         if (call != 1)
             continue;
-        if (!npksdi_finite(rows, 2 * n * m))
-            return NPKSD_ERROR_NONFINITE;
+        NPKSDI_REFUSE(!npksdi_finite(rows, 2 * n * m), NPKSD_ERROR_NONFINITE);
         for (size_t i = 0; i < n * m && w.rng_.seek_fn != NULL; i++) {
             npksdi_pun one, two;
             one.value = rows[i];
@@ -5275,13 +5250,12 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_options o;
     npksd_self_check_result found;
     npksd_status status = NPKSD_OK;
-    if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
-        || !npksdi_admit(n, m, options, 1, &o))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
+                      || !npksdi_admit(n, m, options, 1, &o),
+                  NPKSD_ERROR_ARGUMENT);
     size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
     npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
-    if (rows == NULL)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(rows == NULL, NPKSD_ERROR_MEMORY);
     npksd_real *p = rows + 2 * n * m;
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
@@ -5309,8 +5283,8 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
 {
     npksd_tester *t;
     size_t rejected = 0;
-    if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1,
+                  NPKSD_ERROR_ARGUMENT);
     NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
     npksdi_scratch *w = &t->scratch_;
     npksd_status status = npksd_tester_step(t, SIZE_MAX);
@@ -5365,12 +5339,12 @@ NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t)
 static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first, size_t count,
                                             const npksd_real *values)
 {
-    if (t == NULL || (values == NULL && count > 0) || first > t->null_.count_
-        || count > t->null_.count_ - first)
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
-        || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(t == NULL || (values == NULL && count > 0) || first > t->null_.count_
+                      || count > t->null_.count_ - first,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
+                      || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_),
+                  NPKSD_ERROR_STATE);
     return NPKSD_OK;
 }
 
@@ -5379,14 +5353,13 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
 {
     NPKSDI_TRY(npksdi_admit_replicates(t, first, count, out));
     npksd_rng given = t->model_.options_.rng;
-    if (worker == NULL /* or two threads would share a state, or numbers in sequence */
-        || (worker->rng.next_fn == NULL && given.next_fn != NULL
-            && (worker->scratch != NULL || given.seek_fn == NULL)))
-        return NPKSD_ERROR_ARGUMENT;
-    if (worker->scratch == NULL && npksdi_is_busy(t))
-        return NPKSD_ERROR_STATE;
-    if (worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t))
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(worker == NULL /* or two threads would share a state, or numbers in sequence */
+                      || (worker->rng.next_fn == NULL && given.next_fn != NULL
+                          && (worker->scratch != NULL || given.seek_fn == NULL)),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(worker->scratch == NULL && npksdi_is_busy(t), NPKSD_ERROR_STATE);
+    NPKSDI_REFUSE(worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t),
+                  NPKSD_ERROR_MEMORY);
     npksdi_scratch own = t->scratch_, *w = &own; /* the same arrays, but an rng of its own */
     if (worker->scratch != NULL) {
         w = (npksdi_scratch *)npksdi_aligned(worker->scratch);
@@ -5412,8 +5385,7 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
 {
     NPKSDI_TRY(npksdi_admit_replicates(t, first, count, values));
     size_t width = t->null_.width_;
-    if (!npksdi_finite(values, count * width))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(!npksdi_finite(values, count * width), NPKSD_ERROR_NONFINITE);
     for (size_t r = first; r < first + count; r++, values += width) {
         NPKSD_MEMCPY(t->null_.values_ + r * width, values, width * sizeof *values);
         t->null_.filled_[r] = 1;
@@ -5456,11 +5428,10 @@ static npksd_real npksdi_rounded(npksd_real statistic)
 static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t,
                                         uint64_t *fingerprint)
 {
-    if (monitor == NULL || t == NULL || t->model_.options_.smooth > 0
-        || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_))
-        return NPKSD_ERROR_ARGUMENT;
-    if (monitor->capacity == 0 || !npksdi_is_done(t))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(monitor == NULL || t == NULL || t->model_.options_.smooth > 0
+                      || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(monitor->capacity == 0 || !npksdi_is_done(t), NPKSD_ERROR_STATE);
     uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
     for (size_t r = 0; r < t->null_.count_; r++) {
         npksdi_pun pun;
@@ -5490,9 +5461,9 @@ static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_
 NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
                                             size_t capacity, uint64_t seed)
 {
-    if (monitor == NULL || !npksdi_in_range(alpha, NPKSDI_TINY, 1) || !(alpha < 1) || capacity == 0
-        || capacity > SIZE_MAX / 2 / sizeof(npksd_real))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(monitor == NULL || !npksdi_in_range(alpha, NPKSDI_TINY, 1) || !(alpha < 1)
+                      || capacity == 0 || capacity > SIZE_MAX / 2 / sizeof(npksd_real),
+                  NPKSD_ERROR_ARGUMENT);
     NPKSD_MEMSET(monitor, 0, sizeof *monitor);
     monitor->alpha = alpha;
     monitor->capacity = capacity;
@@ -5509,14 +5480,12 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
     npksd_status status = npksdi_admit_tester(monitor, t, &tester);
     if (status != NPKSD_OK || memory == NULL || result == NULL)
         return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
-    if ((monitor->tester_ != 0 && monitor->tester_ != tester)
-        || result->replicates != t->null_.count_
-        || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0))
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(&result->statistic, 1))
-        return NPKSD_ERROR_NONFINITE;
-    if (monitor->kept_ >= monitor->capacity)
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE((monitor->tester_ != 0 && monitor->tester_ != tester)
+                      || result->replicates != t->null_.count_
+                      || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(&result->statistic, 1), NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(monitor->kept_ >= monitor->capacity, NPKSD_ERROR_STATE);
     npksd_real statistic = npksdi_rounded(result->statistic);
     size_t r = npksdi_sequential_rank(monitor, &t->null_, memory, statistic);
     monitor->tester_ = tester;
@@ -5648,11 +5617,11 @@ static uint64_t npksdi_blob_sum(const unsigned char *bytes, size_t count)
 NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                           size_t *size)
 {
-    if (tester == NULL || size == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_is_done(tester) || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
-        || tester->model_.summary_ == NPKSD_SUMMARY_CALLBACK)
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(tester == NULL || size == NULL, NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_is_done(tester)
+                      || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
+                      || tester->model_.summary_ == NPKSD_SUMMARY_CALLBACK,
+                  NPKSD_ERROR_STATE);
     npksd_tester t = *tester; /* the walk wants pointers to what it reads */
     npksd_options o = t.model_.options_;
     npksd_real scales[NPKSD_SCALES_MAX];
@@ -5663,8 +5632,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     size_t total = 0;
     for (int writing = 0; writing <= (buffer != NULL); writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
-        if (writing && capacity < total)
-            return NPKSD_ERROR_MEMORY;
+        NPKSDI_REFUSE(writing && capacity < total, NPKSD_ERROR_MEMORY);
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
@@ -5762,8 +5730,7 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t 
 {
     npksdi_walk walk;
     npksd_tester plan, *t;
-    if (npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0)
-        return NPKSD_ERROR_FORMAT;
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0, NPKSD_ERROR_FORMAT);
     NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
     npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
@@ -5788,11 +5755,9 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 {
     npksdi_walk walk;
     npksd_tester plan;
-    if (bytes == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(bytes == NULL, NPKSD_ERROR_ARGUMENT);
     size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    if (needed == 0)
-        return NPKSD_ERROR_FORMAT;
+    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_FORMAT);
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
         *workspace_bytes = needed;
@@ -5802,17 +5767,17 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes,
                                                size_t size, void *workspace, size_t workspace_bytes)
 {
-    if (npksdi_missing(tester, bytes) || workspace == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksdi_missing(tester, bytes) || workspace == NULL, NPKSD_ERROR_ARGUMENT);
     return npksdi_load(tester, bytes, size, NULL, workspace, workspace_bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    if (npksdi_missing(tester, bytes)
-        || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(
+        npksdi_missing(tester, bytes)
+            || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)),
+        NPKSD_ERROR_ARGUMENT);
     return npksdi_load(tester, bytes, size, allocator, NULL, 0);
 }
 
@@ -5826,12 +5791,11 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     npksd_options o = options != NULL ? *options : npksd_default_options();
     npksd_real most = 0, unit = 1;
     size_t used = npksdi_min_size(count, NPKSDI_MEDIAN_MOST), pairs = 0;
-    if (rows == NULL || out == NULL || count == 0 || m == 0
-        || (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL)
-        || count > SIZE_MAX / sizeof(npksd_real) / m)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(rows, count * m))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(rows == NULL || out == NULL || count == 0 || m == 0
+                      || (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL)
+                      || count > SIZE_MAX / sizeof(npksd_real) / m,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t i = 0; i < count * m; i++)
         most = npksdi_max(most, npksdi_abs(rows[i]));
     if (most > NPKSDI_UNSCALED_CLAMP) /* squares of numbers beyond these would leave the range */
@@ -5841,8 +5805,7 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     size_t shifts = count <= NPKSDI_MEDIAN_ALL ? count / 2 : 8; /* all pairs, or spread ones */
     size_t bytes = npksdi_max_size(shifts, 1) * used * sizeof *out;
     npksd_real *squares = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
-    if (squares == NULL)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(squares == NULL, NPKSD_ERROR_MEMORY);
     for (size_t k = 1; k <= shifts; k++) {
         size_t shift = count <= NPKSDI_MEDIAN_ALL ? k : npksdi_shift(used, k);
         for (size_t a = 0; a < (2 * shift == used ? shift : used); a++) {
@@ -5893,8 +5856,7 @@ static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
     for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
         npksdi_evaluation_item(model, w, k);
     npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
-    if (!(npksdi_abs(value) < NPKSDI_HUGE))
-        return NPKSD_ERROR_NUMERIC;
+    NPKSDI_REFUSE(!(npksdi_abs(value) < NPKSDI_HUGE), NPKSD_ERROR_NUMERIC);
     *out = value;
     return NPKSD_OK;
 }
@@ -5905,10 +5867,10 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 {
     npksd_tester plan, *t;
     const npksd_real most = NPKSDI_UNSCALED_CLAMP, one = 1;
-    if (rows == NULL || scores == NULL || out == NULL || options == NULL
-        || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
-        || options->scale_count > NPKSD_SCALES_MAX)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(rows == NULL || scores == NULL || out == NULL || options == NULL
+                      || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
+                      || options->scale_count > NPKSD_SCALES_MAX,
+                  NPKSD_ERROR_ARGUMENT);
     npksd_options o = npksd_default_options();
     o.allocator = options->allocator, o.rng = options->rng, o.seed = options->seed;
     o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
@@ -5918,13 +5880,12 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.components = NPKSD_COMPONENT_STEIN;
     o.summary = NPKSD_SUMMARY_NONE;
     o.estimator = NPKSD_ESTIMATOR_GAUSS;
-    if (npksd_options_problem(&o, n, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
-        || (weights != NULL && !npksdi_finite(weights, m)))
-        return NPKSD_ERROR_NONFINITE;
-    if (weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksd_options_problem(&o, n, m) != NULL, NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
+                      || (weights != NULL && !npksdi_finite(weights, m)),
+                  NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST),
+                  NPKSD_ERROR_ARGUMENT);
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
