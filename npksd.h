@@ -680,14 +680,26 @@ void *memset(void *, int, size_t);
 #endif
 /* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts,
    where compiler and C library allow it. Without fused multiply-add both give the same bits.
-   Sanitizers must not meet the choice, which is made before they are ready. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)          \
-    && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__)             \
-    && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       \
-    && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
-#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
-#else
+   Sanitizers must not meet the choice, which is made before they are ready; and clang gives it a
+   global name, of which a program can have one. */
 #define NPKSDI_HOT static
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
+    && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
+    && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
+#if defined(__clang__) && !defined(NPKSD_STATIC) && !defined(NPKSD_FLOAT)                          \
+    && !defined(NPKSD_NAMESPACE)
+#if __clang_major__ >= 14 && !__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer) \
+    && !__has_feature(thread_sanitizer)
+#define NPKSDI_CHOICE
+#endif
+#elif defined(__GNUC__) && !defined(__clang__)
+#define NPKSDI_CHOICE
+#endif
+#endif
+#ifdef NPKSDI_CHOICE
+#undef NPKSDI_HOT
+#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
+#undef NPKSDI_CHOICE
 #endif
 #define NPKSDI_DEF NPKSD_API
 
