@@ -4818,13 +4818,6 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_clear_stein_sums(model, w);
 }
 
-static size_t npksdi_check_items(const npksd_tester *t)
-{
-    const npksdi_model *model = &t->model_;
-    int wild = npksdi_wild(&model->options_);
-    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
-    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
-}
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4889,7 +4882,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t count = model->n_ * model->m_;
+    size_t count = model->n_ * model->m_, passes = 1;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
     if (!npksdi_finite(observed, count))
@@ -4902,8 +4895,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(model, w, w->rows_, model->n_);
     npksdi_begin_evaluation(model, w, 1);
+    passes += npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + t->null_.count_ : 0;
     t->schedule_.check_k_ = 0;
-    t->schedule_.check_total_ = npksdi_check_items(t);
+    t->schedule_.check_total_ = model->panels_ + passes * (npksdi_sum_items(model) + 1);
     return NPKSD_OK;
 }
 
@@ -5263,10 +5257,9 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
     npksd_tester plan;
     if (bytes == NULL || !npksdi_admit(n, m, options, 1, &checked))
         return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    if (needed == 0)
+    if (npksdi_tester_plan(&plan, n, m, &checked, NULL, 0) == 0)
         return NPKSD_ERROR_MEMORY;
-    *bytes = needed;
+    *bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
@@ -5978,12 +5971,11 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
     npksd_tester plan;
     if (bytes == NULL)
         return NPKSD_ERROR_ARGUMENT;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    if (needed == 0)
+    if (npksdi_blob_open(&walk, &plan, bytes, size, NULL) == 0)
         return NPKSD_ERROR_FORMAT;
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
-        *workspace_bytes = needed;
+        *workspace_bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
