@@ -4497,13 +4497,6 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_clear_stein_sums(model, w);
 }
 
-static size_t npksdi_check_items(const npksd_tester *t)
-{
-    const npksdi_model *model = &t->model_;
-    int wild = npksdi_wild(&model->options_);
-    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
-    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
-}
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4568,7 +4561,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t count = model->n_ * model->m_;
+    size_t count = model->n_ * model->m_, passes = 1;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
     NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
@@ -4580,8 +4573,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(model, w, w->rows_, model->n_, 0, model->m_);
     npksdi_begin_evaluation(model, w, 1);
+    passes += npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + t->null_.count_ : 0;
     t->schedule_.check_k_ = 0;
-    t->schedule_.check_total_ = npksdi_check_items(t);
+    t->schedule_.check_total_ = model->panels_ + passes * (npksdi_sum_items(model) + 1);
     return NPKSD_OK;
 }
 
@@ -4934,9 +4928,8 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
     npksd_options checked;
     npksd_tester plan;
     NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, options, 1, &checked), NPKSD_ERROR_ARGUMENT);
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_MEMORY);
-    *bytes = needed;
+    NPKSDI_REFUSE(npksdi_tester_plan(&plan, n, m, &checked, NULL, 0) == 0, NPKSD_ERROR_MEMORY);
+    *bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
@@ -5768,11 +5761,10 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
     npksdi_walk walk;
     npksd_tester plan;
     NPKSDI_REFUSE(bytes == NULL, NPKSD_ERROR_ARGUMENT);
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_FORMAT);
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, bytes, size, NULL) == 0, NPKSD_ERROR_FORMAT);
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
-        *workspace_bytes = needed;
+        *workspace_bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
