@@ -1103,7 +1103,8 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
     }
 #endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        NPKSD_MEMSET(out + a * across, 0, NPKSDI_T * sizeof *out);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            out[a * across + l] = 0;
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
             npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
@@ -1141,12 +1142,13 @@ NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_r
 /* Sum of the lanes, pairwise. */
 static npksd_real npksdi_lane_sum(const npksd_real *lanes)
 {
-    npksd_real sum[NPKSDI_T];
-    NPKSD_MEMCPY(sum, lanes, sizeof sum);
-    for (size_t width = NPKSDI_T / 2; width > 0; width /= 2)
+    npksd_real half[NPKSDI_T / 2];
+    for (size_t l = 0; l < NPKSDI_T / 2; l++)
+        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
+    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
         for (size_t l = 0; l < width; l++)
-            sum[l] += sum[l + width];
-    return sum[0];
+            half[l] += half[l + width];
+    return half[0];
 }
 
 static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
