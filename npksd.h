@@ -2262,7 +2262,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
     npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
-    npksd_real inside[NPKSDI_T], beyond[NPKSDI_T], whole[NPKSDI_T];
+    npksd_real inside[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, 0, most);
@@ -2270,16 +2270,15 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
         int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         cell[l] = (size_t)k;
         whole[l] = (npksd_real)k;
-        beyond[l] = (x[l] - low) * rate - inside[l];
     }
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real v = inside[l] - whole[l], u = 1 - v;
+        npksd_real beyond = (x[l] - low) * rate - inside[l], v = inside[l] - whole[l], u = 1 - v;
         npksd_real s0 = NPKSDI_C(-0.5) * u * u, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
-        value[l] = u * u * u * sixth + s0 * beyond[l];
-        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond[l];
-        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond[l];
-        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond[l];
+        value[l] = u * u * u * sixth + s0 * beyond;
+        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond;
+        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond;
+        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond;
         slope[l] = s0 * rate;
         slope[NPKSDI_T + l] = s1 * rate;
         slope[2 * NPKSDI_T + l] = s2 * rate;
@@ -2395,8 +2394,9 @@ static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scra
         return NPKSD_ERROR_NONFINITE;
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
-        for (size_t l = 0; l < count; l++)
-            w->scores_[j * NPKSDI_T + l] = npksdi_clamp(w->callback_[l * m + j], most) * scale;
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            w->scores_[j * NPKSDI_T + l] =
+                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
     }
     return NPKSD_OK;
 }
@@ -2406,9 +2406,9 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
                                        const npksd_real *weights)
 {
     size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
-    int callback = model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK;
-    npksd_status status = callback ? npksdi_score_callback(model, w) : NPKSD_OK;
-    for (size_t i = 0, run = 1; i < m && !callback; i += run, run = 1) {
+    if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
+        return npksdi_score_callback(model, w);
+    for (size_t i = 0, run = 1; i < m; i += run, run = 1) {
         npksd_real *s = w->scores_ + i * NPKSDI_T;
         uint32_t family = model->family_of_[i];
         if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
@@ -2425,7 +2425,7 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
     }
     for (size_t i = 0; i < m && count < NPKSDI_T; i++)
         NPKSD_MEMSET(w->scores_ + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *weights);
-    return callback ? status : npksdi_summary_status(w);
+    return npksdi_summary_status(w);
 }
 
 /* ======== >>columns: weights, and what the Stein kernel is made of ======== */
@@ -2434,10 +2434,9 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
 static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, npksd_real *weights)
 {
     size_t m = model->m_, B = model->options_.resample;
-    for (size_t i = 0; i < m; i++) {
-        weights[i] = 0;
+    NPKSD_MEMSET(weights, 0, m * sizeof *weights);
+    for (size_t i = 0; i < m; i++)
         w->picks_[i] = (uint32_t)i;
-    }
     for (size_t j = 0; j < B; j++) {
         size_t first = model->options_.resample_distinct ? j : 0;
         size_t k = first + npksdi_below(&w->rng_, m - first);
@@ -2603,8 +2602,7 @@ static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w,
 }
 
 /* Sums over the rows of a tile, lane by lane: of v, and of u for scores times sign. */
-NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum,
-                                    const npksd_real *NPKSDI_RESTRICT v)
+NPKSDI_INLINE void npksdi_add_lanes(npksd_real *sum, const npksd_real *NPKSDI_RESTRICT v)
 {
     const size_t T = NPKSDI_T;
     for (size_t a = 0; a < NPKSDI_G; a += 4, v += 4 * T)
@@ -2696,7 +2694,7 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
    to the sums once an item, so that float does not lose what cancels. */
-enum { NPKSDI_ITEM_PANELS = 16 };
+enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
 
 static size_t npksdi_pair_items(const npksdi_model *model)
 {
@@ -2744,8 +2742,8 @@ static npksd_real npksdi_total(const npksdi_model *model, const npksd_real *valu
 
 /* From sums over pairs of different rows. A row with itself: k0 = k1 = 1, for both kernels, C = D =
    0, u = |S|^2 + sum w^2 / scale. shares, unless NULL: V by coordinate, in VECTOR form. */
-static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const npksdi_scratch *w,
-                                              size_t c, npksd_real *shares)
+static npksdi_estimates npksdi_by_pairs(const npksdi_model *model, const npksdi_scratch *w,
+                                        size_t c, npksd_real *shares)
 {
     npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
     npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
@@ -2766,15 +2764,6 @@ static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const n
 }
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
-
-/* For each kernel and panel of frequencies: sum_a S_a cos, sum_a S_a sin (a row for each column of
-   S), then sum cos and sum sin. */
-static npksd_real *npksdi_frequency_sums(const npksdi_model *model, const npksdi_scratch *w,
-                                         size_t kernel, size_t panel)
-{
-    size_t at = (kernel * model->frequency_panels_ + panel) * (2 * w->columns_ + 2);
-    return w->sums_ + at * NPKSDI_T;
-}
 
 NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
                                           npksd_real *NPKSDI_RESTRICT sine,
@@ -2829,9 +2818,9 @@ static void npksdi_add_linear_moments(const npksdi_model *model, npksdi_scratch 
                        padded, count, 1);
 }
 
-/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. */
-enum { NPKSDI_ITEM_FREQUENCIES = 4 };
-
+/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. For
+   each kernel and panel of frequencies, sums_ has sum_a S_a cos, sum_a S_a sin (a row for each
+   column of S), then sum cos and sum sin. */
 static size_t npksdi_frequency_items(const npksdi_model *model)
 {
     return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
@@ -2850,7 +2839,8 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
         for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
             if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
-            npksd_real *sums = npksdi_frequency_sums(model, w, part / 2, panel);
+            size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
+            npksd_real *sums = w->sums_ + at * NPKSDI_T;
             npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
             const npksd_real *turns = w->turns_ + part * NPKSDI_T * NPKSDI_T;
             npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
@@ -2870,7 +2860,8 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
     size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, columns = w->columns_;
     int scalar = model->options_.form == NPKSD_FORM_SCALAR;
     const npksd_real *omegas = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
-    const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
+    size_t at = (c * model->frequency_panels_ + panel) * (2 * columns + 2);
+    const npksd_real *sums = w->sums_ + at * NPKSDI_T + l;
     npksd_real omega = 0;
     for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
         omega += w->weights_[i] * omegas[i * NPKSDI_T];
@@ -2884,9 +2875,8 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
    with S reversed, and U without the features' own diagonal; shares as above. */
-static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
-                                                   const npksdi_scratch *w, size_t c,
-                                                   npksd_real *shares)
+static npksdi_estimates npksdi_by_frequencies(const npksdi_model *model, const npksdi_scratch *w,
+                                              size_t c, npksd_real *shares)
 {
     npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, F = (npksd_real)model->options_.features, omega2 = 0;
@@ -2918,8 +2908,8 @@ static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
 static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_scratch *w,
                                         size_t c, npksd_real *shares)
 {
-    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, c, shares)
-                                        : npksdi_pair_estimates(model, w, c, shares);
+    return model->options_.features > 0 ? npksdi_by_frequencies(model, w, c, shares)
+                                        : npksdi_by_pairs(model, w, c, shares);
 }
 
 /* Row sums at the base bandwidth: u is Re sum_k (S + i omega)_a conj(S + i omega)_b
@@ -2951,9 +2941,8 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
 /* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
-static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const npksdi_scratch *w)
+static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_scratch *w)
 {
-    npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
     npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
     npksd_real linear = sigma2 * (2 * npksdi_total(model, w->cross_) / n + w->weight_sum_);
@@ -2973,8 +2962,8 @@ static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const
     } else {
         quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
-    e.v_ = quadratic / (n * n) + linear;
-    e.u_ = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    npksd_real others = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    npksdi_estimates e = { quadratic / (n * n) + linear, others, 0 };
     return e;
 }
 
@@ -2986,11 +2975,11 @@ static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const
    The ring is drawn from N(0, 8 I), in units of the bandwidth; a frequency is then from N(0, 16 I),
    bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over
    the rows of a panel: shift, band, cosine and sine of the sum, of the difference; lanes. */
-NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x,
-                                  size_t count)
+NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
     npksd_real angle[ROWS * T], cosine[ROWS * T], sine[ROWS * T], c[2 * T], s[2 * T];
+    size_t count = w->panel_count_;
     for (size_t a = 0; a < count; a++) {
         if (a % ROWS == 0) {
             npksdi_panel_product(angle, ROWS, x + a, model->ring_, model->m_);
@@ -3033,8 +3022,7 @@ static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size
 }
 
 /* The mean over the frequencies of a band of d^2, d = |mean e^(i omega.z) - the reference's|^2. */
-static npksd_real npksdi_wave_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                       size_t band)
+static npksd_real npksdi_mmd(const npksdi_model *model, const npksdi_scratch *w, size_t band)
 {
     npksd_real total = 0, n = (npksd_real)model->n_;
     for (size_t k = 0; k < NPKSDI_SHIFTS * 2; k++) {
@@ -3309,7 +3297,7 @@ static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, con
     if (model->has_margins_)
         npksdi_margin_panel(model, w, z, panel, count);
     if (model->has_waves_)
-        npksdi_wave_panel(model, w, x, count);
+        npksdi_wave_panel(model, w, x);
 }
 
 /* Rows of one panel -> scaled panel, scores, columns, sums over rows. */
@@ -3343,7 +3331,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         if (model->kernel_[c].wanted_)
             e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
-        moment = npksdi_moment_estimates(model, w);
+        moment = npksdi_moments(model, w);
     if (model->has_margins_)
         npksdi_margins(model, w, margins, margin, margin + model->m_);
     w->largest_pair_ = model->pair_columns_ > 0 ? npksdi_largest_pair(model, w) : 0;
@@ -3355,7 +3343,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         case NPKSD_COMPONENT_STEIN: *value = number->u_ ? e[c].u_ : e[c].v_; break;
         case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_; break;
         case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment.u_ : moment.v_; break;
-        case NPKSD_COMPONENT_MMD: *value = npksdi_wave_distance(model, w, c); break;
+        case NPKSD_COMPONENT_MMD: *value = npksdi_mmd(model, w, c); break;
         case NPKSD_COMPONENT_MARGIN: *value = margins[c]; break;
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
