@@ -1797,7 +1797,7 @@ typedef struct npksdi_tile {
     X(npksd_real, phi_, p, T, LOCAL)                                                               \
     X(npksd_real, slope_, p, T, LOCAL)                                                             \
     X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
-    /* 4 splines in x and their slopes; products of polynomials in t, these, slopes */             \
+    /* 4 splines in x, 4 slopes; products of polynomials in t; these for t_1, t_2, and slopes */   \
     X(npksd_real, work_, model->work_panels_, T, LOCAL)                                            \
     X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
     /* columns of the Stein kernel: x, w s, their sum, w x; |x|^2, s.x, |w x|^2, |w s|^2 */        \
@@ -1882,7 +1882,7 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
         size_t terms = npksdi_t_terms(model->d_ > 2 ? 0 : model->d_, f->degree_);
-        size_t work = 8 + terms + 3 * (f->degree_ + 1);
+        size_t work = 8 + terms + 3 * (f->degree_ + 1); /* panels, as work_ says */
         model->work_panels_ = npksdi_max_size(model->work_panels_, work);
         model->features_max_ = npksdi_max_size(model->features_max_, p);
         if (f->kind_ == NPKSD_ESTIMATOR_RBF)
@@ -2518,8 +2518,7 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
 /* ======== >>tiles: pairs of rows, NPKSDI_G rows against a panel ======== */
 
 /* k at one bandwidth sigma^2 = scale, r = |x - y|^2: Gauss k0 = k1 = k2 = h = exp(-r / 2 sigma^2);
-   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
-   3 q^5. So for both kernels
+   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' = 3 q^5:
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
    A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
 NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
@@ -2828,7 +2827,7 @@ static size_t npksdi_frequency_items(const npksdi_model *model)
 
 static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
-    size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
+    size_t each = npksdi_frequency_items(model) / model->panels_;
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
     size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
@@ -2972,9 +2971,10 @@ static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_s
 /* Frequencies are the sums and differences of vectors in a ring and their next neighbours. So a row
    needs NPKSDI_T sines and cosines; those of a sum and a difference are products:
        cos(a +- b) = cos a cos b -+ sin a sin b,   sin(a +- b) = sin a cos b +- cos a sin b.
-   The ring is drawn from N(0, 8 I), in units of the bandwidth; a frequency is then from N(0, 16 I),
-   bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over
-   the rows of a panel: shift, band, cosine and sine of the sum, of the difference; lanes. */
+   The bands have bandwidth^2 1/16 and 1/64 of the base's, chosen by power. So frequencies are from
+   N(0, 16 I) in units of the bandwidth, the ring, of which they add two, is from N(0, 8 I), and the
+   second band doubles the angles. Sums over the rows of a panel: shift, band, cosine and sine of
+   the sum, of the difference; lanes. */
 NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
