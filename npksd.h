@@ -1221,7 +1221,7 @@ NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, 
 }
 
 /* A panel of features, p x NPKSDI_T, becomes count x padded. */
-static void npksdi_turn(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
+static void npksdi_transpose(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
 {
     size_t padded = npksdi_padded(p);
     for (size_t l = 0; l < count; l++)
@@ -1796,7 +1796,7 @@ typedef struct npksdi_tile {
     X(npksd_real, scores_, m, T, LOCAL)                                                            \
     X(npksd_real, phi_, p, T, LOCAL)                                                               \
     X(npksd_real, slope_, p, T, LOCAL)                                                             \
-    X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
+    X(npksd_real, transposed_, npksdi_padded(widest), T, LOCAL)                                    \
     /* 4 splines in x, 4 slopes; products of polynomials in t; these for t_1, t_2, and slopes */   \
     X(npksd_real, work_, model->work_panels_, T, LOCAL)                                            \
     X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
@@ -1813,7 +1813,7 @@ typedef struct npksdi_tile {
     X(npksd_real, own_, padded, 1, LOCAL)                                                          \
     /* sums over pairs or frequencies; for v_i; of each row, sum_b u(z_a, z_b) */                  \
     X(npksdi_tile, tile_, linear ? 0 : 1, 1, LOCAL)                                                \
-    X(npksd_real, turns_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                            \
+    X(npksd_real, phases_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                           \
     X(npksd_real, lanes_, 2 * kernels + 1, T, LOCAL)                                               \
     X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
     X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                            \
@@ -2764,10 +2764,10 @@ static npksdi_estimates npksdi_by_pairs(const npksdi_model *model, const npksdi_
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
 
-NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
-                                          npksd_real *NPKSDI_RESTRICT sine,
-                                          const npksd_real *NPKSDI_RESTRICT angle,
-                                          npksd_real stretch, size_t count)
+NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine,
+                                           npksd_real *NPKSDI_RESTRICT sine,
+                                           const npksd_real *NPKSDI_RESTRICT angle,
+                                           npksd_real stretch, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sine[i] = npksdi_min(NPKSDI_ANGLE_MAX, stretch * angle[i]);
@@ -2777,23 +2777,23 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
         NPKSDI_SINCOS(sine[i], sine + i, cosine + i);
 }
 
-/* turns_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
+/* phases_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
    each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
-NPKSDI_HOT void npksdi_turns(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
+NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
     const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
-    npksd_real *angle = w->turns_ + 2 * square * model->kernel_count_;
+    npksd_real *angle = w->phases_ + 2 * square * model->kernel_count_;
     npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
                          model->frequencies_ + panel * NPKSDI_T * m, m);
     for (size_t c = 0; c < model->kernel_count_; c++) {
         size_t from = model->kernel_[c].doubled_;
-        npksd_real *NPKSDI_RESTRICT cosine = w->turns_ + 2 * square * c;
+        npksd_real *NPKSDI_RESTRICT cosine = w->phases_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
         npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
         if (from == c)
-            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
+            npksdi_angles_to_phases(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
         else
-            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * from, 2 * square * sizeof *cosine);
+            NPKSD_MEMCPY(cosine, w->phases_ + 2 * square * from, 2 * square * sizeof *cosine);
         for (; ratio > 1; ratio /= 4)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
@@ -2811,10 +2811,10 @@ static void npksdi_add_linear_moments(const npksdi_model *model, npksdi_scratch 
     const npksd_real *x = w->x_ + p * NPKSDI_T * m, *S = w->s_ + p * NPKSDI_T * columns;
     for (size_t l = 0; l < NPKSDI_T; l++)
         for (size_t j = 0; j < padded; j++)
-            w->turned_[l * padded + j] = j < m ? x[j * NPKSDI_T + l] : j == m ? NPKSDI_C(1) : 0;
+            w->transposed_[l * padded + j] = j < m ? x[j * NPKSDI_T + l] : j == m ? NPKSDI_C(1) : 0;
     for (size_t j = 0; j < padded; j += NPKSDI_T)
-        npksdi_product(w->moment_ + j * columns, NPKSDI_T, columns, S, NPKSDI_T, 1, w->turned_ + j,
-                       padded, count, 1);
+        npksdi_product(w->moment_ + j * columns, NPKSDI_T, columns, S, NPKSDI_T, 1,
+                       w->transposed_ + j, padded, count, 1);
 }
 
 /* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. For
@@ -2834,19 +2834,19 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
-        npksdi_turns(model, w, p, panel);
+        npksdi_phases(model, w, p, panel);
         for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
             if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
             size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
             npksd_real *sums = w->sums_ + at * NPKSDI_T;
             npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
-            const npksd_real *turns = w->turns_ + part * NPKSDI_T * NPKSDI_T;
+            const npksd_real *phases = w->phases_ + part * NPKSDI_T * NPKSDI_T;
             npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
-                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, turns, NPKSDI_T, count, 1);
+                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, phases, NPKSDI_T, count, 1);
             for (size_t a = 0; a < count; a++)
                 for (size_t l = 0; l < NPKSDI_T; l++)
-                    plain[l] += turns[a * NPKSDI_T + l];
+                    plain[l] += phases[a * NPKSDI_T + l];
         }
     }
 }
@@ -2916,13 +2916,13 @@ static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_
 static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t F = model->options_.features, base = model->base_, columns = w->columns_;
-    const npksd_real *cosine = w->turns_ + 2 * base * NPKSDI_T * NPKSDI_T;
+    const npksd_real *cosine = w->phases_ + 2 * base * NPKSDI_T * NPKSDI_T;
     const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
     NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
     for (size_t p = 0; p < model->panels_; p++)
         for (size_t f = 0; f < F; f++) {
             if (f % NPKSDI_T == 0)
-                npksdi_turns(model, w, p, f / NPKSDI_T);
+                npksdi_phases(model, w, p, f / NPKSDI_T);
             for (size_t k = 0; k < columns; k++) {
                 npksd_real part[4], omega = npksdi_column_sums(model, w, base, k, f, part);
                 npksd_real re = part[0] + part[2], im = part[1] + part[3];
@@ -2983,7 +2983,7 @@ NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, 
     for (size_t a = 0; a < count; a++) {
         if (a % ROWS == 0) {
             npksdi_panel_product(angle, ROWS, x + a, model->ring_, model->m_);
-            npksdi_angles_to_turns(cosine, sine, angle, 1, ROWS * T);
+            npksdi_angles_to_phases(cosine, sine, angle, 1, ROWS * T);
         }
         for (size_t l = 0; l < T; l++) { /* the ring closes */
             c[l] = c[T + l] = cosine[a % ROWS * T + l];
@@ -3092,9 +3092,9 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     }
     for (size_t l = 0; l < count; l++)
         for (size_t k = 0; k < padded; k++)
-            w->turned_[l * padded + k] =
+            w->transposed_[l * padded + k] =
                 k < pairs ? model->normal_scores_[codes[model->paired_[k] * NPKSDI_T + l]] : 0;
-    npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
+    npksdi_add_moments(w->pair_sums_, pairs, w->transposed_, count);
 }
 
 /* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of
@@ -4134,8 +4134,8 @@ static void npksdi_add_coordinate(npksd_tester *t, size_t count, size_t slot, si
             continue;
         }
         npksdi_features(model, w, f, i);
-        npksdi_turn(w->phi_, p, count, w->turned_);
-        npksdi_add_moments(A, p, w->turned_, count);
+        npksdi_transpose(w->phi_, p, count, w->transposed_);
+        npksdi_add_moments(A, p, w->transposed_, count);
         for (size_t a = 0; a < p; a++) {
             for (size_t l = count; l < NPKSDI_T; l++)
                 w->slope_[a * NPKSDI_T + l] = 0;
@@ -4237,8 +4237,8 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
         const npksdi_family *f = model->family_ + k;
         if (!f->shared_)
             continue;
-        npksdi_turn(w->z_, f->features_, count, w->turned_);
-        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->turned_, count);
+        npksdi_transpose(w->z_, f->features_, count, w->transposed_);
+        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->transposed_, count);
     }
     npksdi_add_reference(t, count);
     t->fit_.rows_[split] += count;
