@@ -1667,9 +1667,9 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
-/* The kernel at one of several bandwidths; widest first, and the base, scale 1, is always among them.
-   A Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
-   that all pairs need one exp, at the same scale; otherwise it has an exp of its own. In linear time
+/* The kernel at one of several bandwidths; widest first, the base, scale 1, is always among them. A
+   Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
+   that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
    scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
 typedef struct npksdi_kernel {
     npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
@@ -1698,7 +1698,7 @@ enum {
 #define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
 
 /* A scaled value: z = (x - centre) / scale. In halves: the difference of 1e308 and -1e308 is then
-   finite. 1/scale may be too small for a normal number: a power of two times a factor from 1 to 2. */
+   finite. 1/scale may be too small for a normal number: a power of 2 times a factor from 1 to 2. */
 typedef struct npksdi_ruler {
     npksd_real half_centre_, power_, factor_;
 } npksdi_ruler;
@@ -2203,7 +2203,7 @@ static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w
 /* ======== >>scores: families of features, and the scores they give ======== */
 
 /* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), with slopes
-   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line: otherwise one outlier decides all. */
+   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line, or one outlier would decide all. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2286,7 +2286,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     }
 }
 
-/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first the
+/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first
    features of x alone, POLY h_a(x), SPLINE B_a(x), GAUSS and RBF 1, x. Then
        POLY, d <= 2: these times h_b(t_1) h_c(t_2), a + b + c <= degree;
        POLY and SPLINE, d > 2: t and x t;   GAUSS: t;   RBF: t and bumps.
@@ -2518,7 +2518,7 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
 /* ======== >>tiles: pairs of rows, NPKSDI_G rows against a panel ======== */
 
 /* k at one bandwidth sigma^2 = scale, r = |x - y|^2: Gauss k0 = k1 = k2 = h = exp(-r / 2 sigma^2);
-   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' = 3 q^5:
+   IMQ with q = 1/sqrt(1 + r/sigma^2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' = 3 q^5:
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
    A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
 NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
@@ -2840,7 +2840,7 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
                 continue;
             size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
             npksd_real *sums = w->sums_ + at * NPKSDI_T;
-            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
+            npksd_real *NPKSDI_RESTRICT plain = sums + (2 * columns + part % 2) * NPKSDI_T;
             const npksd_real *phases = w->phases_ + part * NPKSDI_T * NPKSDI_T;
             npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
                            w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, phases, NPKSDI_T, count, 1);
