@@ -2840,13 +2840,15 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
                 continue;
             size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
             npksd_real *sums = w->sums_ + at * NPKSDI_T;
-            npksd_real *NPKSDI_RESTRICT plain = sums + (2 * columns + part % 2) * NPKSDI_T;
+            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T, lanes[NPKSDI_T];
             const npksd_real *phases = w->phases_ + part * NPKSDI_T * NPKSDI_T;
             npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
                            w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, phases, NPKSDI_T, count, 1);
+            NPKSD_MEMCPY(lanes, plain, sizeof lanes);
             for (size_t a = 0; a < count; a++)
                 for (size_t l = 0; l < NPKSDI_T; l++)
-                    plain[l] += phases[a * NPKSDI_T + l];
+                    lanes[l] += phases[a * NPKSDI_T + l];
+            NPKSD_MEMCPY(plain, lanes, sizeof lanes);
         }
     }
 }
