@@ -210,8 +210,8 @@ static void false_alarms(void)
     size_t streams = quick ? 2 * CHUNK : 2000;
     say("### False alarms\n\n%zu streams of %d recordings, all of them from the generator, with a fresh tester "
         "for each stream. E: share of the streams with an alarm, 95 %% interval; it must lie between alpha / 3 and "
-        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one counted as %d; at "
-        "least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
+        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one counted as %d; "
+        "at least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
         "alarms a stream.\n\n| b | statistics | alpha | E | | M | | each by itself | alarms |\n"
         "|---|---|---|---|---|---|---|---|---|\n", streams, LENGTH, LENGTH);
     for (size_t i = 0; i < 3; i++) {
@@ -399,8 +399,8 @@ static void picture(const char *folder)
     plot_write(panels, 2, 2, folder, "monitor");
     say("### 400 nights\n\n![p-values and evidence over 400 nights](%s/monitor.svg)\n\n%d rows of %d columns "
         "a night, whose variance grows to 1.35 on night %d. Each night by itself: %zu alarms in the %d nights before. "
-        "The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1, early, LATE,
-        monitor.change_alarm_at, monitor.alarm_at);
+        "The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1,
+        early, LATE, monitor.change_alarm_at, monitor.alarm_at);
 }
 
 int main(int argc, char **argv)
