@@ -210,7 +210,7 @@ static void false_alarms(void)
     size_t streams = quick ? 2 * CHUNK : 2000;
     say("### False alarms\n\n%zu streams of %d recordings, all of them from the generator, with a fresh tester "
         "for each stream. E: share of the streams with an alarm, 95 %% interval; it must lie between alpha / 3 and "
-        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one counted as %d; "
+        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one as %d; "
         "at least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
         "alarms a stream.\n\n| b | statistics | alpha | E | | M | | each by itself | alarms |\n"
         "|---|---|---|---|---|---|---|---|---|\n", streams, LENGTH, LENGTH);
