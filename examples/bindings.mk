@@ -1,0 +1,39 @@
+# Other languages, engines and build systems. Included by Makefile.
+#
+#   make shared     build/libnpksd.so and build/npksd.dll (mingw), from one source, and their test
+#   make python     npksd.py: its tests, and a generator that is trained (NumPy)
+#   make csharp     Npksd.cs, as Unity and Godot use it (mono)
+#   make engines    Box2D, Chipmunk and ODE: a recording, a sound build, a changed one
+#   make simulator  LAMMPS, driven by the command line tool
+#   make packaging  install with pkg-config, a Meson project, the header for MSVC's target
+
+MINGW ?= x86_64-w64-mingw32-gcc
+WINE ?= wine
+SHARED = shared/npksd_shared.c shared/npksd_shared.h $(HEADER)
+# contraction off: the same bits as any other build that has it off
+SHARED_FLAGS = -std=c99 $(WARN) -Werror $(CFLAGS) -ffp-contract=off -fvisibility=hidden -I.. -Ishared -shared
+
+.PHONY: shared dll python csharp engines simulator packaging msvc meson install
+
+# ======== the shared library ========
+
+shared: $(BUILD)/libnpksd.so $(BUILD)/test_shared dll
+	@echo "== shared"
+	@$(call with,nm,nm -D --defined-only --format=posix $< | awk '{ print $$1 }' > $(BUILD)/exports.txt && \
+		awk -f shared/exports.awk $(HEADER) shared/npksd_shared.h $(BUILD)/exports.txt)
+	@$(BUILD)/test_shared
+
+dll: | $(BUILD)
+	@$(call with,$(MINGW),echo "== $(BUILD)/npksd.dll"; \
+		$(MINGW) $(SHARED_FLAGS) -static-libgcc shared/npksd_shared.c -o $(BUILD)/npksd.dll && \
+		$(MINGW) -std=c99 $(WARN) -Werror -I.. -Ishared shared/test_shared.c $(BUILD)/npksd.dll -o $(BUILD)/test_shared.exe && \
+		$(MINGW:gcc=objdump) -p $(BUILD)/npksd.dll | awk '/Ordinal.Name Pointer/ { on = 1; next } on && !NF { exit } on { print $$NF }' \
+			> $(BUILD)/exports_dll.txt && \
+		awk -f shared/exports.awk $(HEADER) shared/npksd_shared.h $(BUILD)/exports_dll.txt && \
+		$(call with,$(WINE),WINEDEBUG=-all $(WINE) $(BUILD)/test_shared.exe))
+
+$(BUILD)/libnpksd.so: $(SHARED) bindings.mk | $(BUILD)
+	$(CC) $(SHARED_FLAGS) -fPIC shared/npksd_shared.c $(LDFLAGS) -o $@ -lm
+
+$(BUILD)/test_shared: shared/test_shared.c $(BUILD)/libnpksd.so
+	$(CC) -std=c99 $(WARN) -Werror $(CFLAGS) -I.. -Ishared $< $(LDFLAGS) -L$(BUILD) -lnpksd -Wl,-rpath,'$$ORIGIN' -o $@
