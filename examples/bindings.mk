@@ -13,6 +13,9 @@ SHARED = shared/npksd_shared.c shared/npksd_shared.h $(HEADER)
 # contraction off: the same bits as any other build that has it off
 SHARED_FLAGS = -std=c99 $(WARN) -Werror $(CFLAGS) -ffp-contract=off -fvisibility=hidden -I.. -Ishared -shared
 
+# $(call missing,WHAT): a line here, a failure in CI
+missing = if [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; else echo "skipped: $@ needs $(1)"; fi
+
 .PHONY: shared dll python csharp engines simulator packaging msvc meson install
 
 # ======== the shared library ========
@@ -30,10 +33,23 @@ dll: | $(BUILD)
 		$(MINGW:gcc=objdump) -p $(BUILD)/npksd.dll | awk '/Ordinal.Name Pointer/ { on = 1; next } on && !NF { exit } on { print $$NF }' \
 			> $(BUILD)/exports_dll.txt && \
 		awk -f shared/exports.awk $(HEADER) shared/npksd_shared.h $(BUILD)/exports_dll.txt && \
-		$(call with,$(WINE),WINEDEBUG=-all $(WINE) $(BUILD)/test_shared.exe))
+		$(call with,$(WINE),WINEPREFIX="$(CURDIR)/$(BUILD)/wine" WINEDEBUG=-all $(WINE) $(BUILD)/test_shared.exe))
 
 $(BUILD)/libnpksd.so: $(SHARED) bindings.mk | $(BUILD)
 	$(CC) $(SHARED_FLAGS) -fPIC shared/npksd_shared.c $(LDFLAGS) -o $@ -lm
 
 $(BUILD)/test_shared: shared/test_shared.c $(BUILD)/libnpksd.so
 	$(CC) -std=c99 $(WARN) -Werror $(CFLAGS) -I.. -Ishared $< $(LDFLAGS) -L$(BUILD) -lnpksd -Wl,-rpath,'$$ORIGIN' -o $@
+
+# ======== Python ========
+
+NUMPY = $(PYTHON) -c 'import numpy' 2>/dev/null
+
+$(BUILD)/python_reference: python/reference.c $(HEADER) | $(BUILD)
+	$(CC) -std=c99 $(WARN) -Werror $(CFLAGS) -ffp-contract=off -I.. $< $(LDFLAGS) -o $@ -lm
+	$(CC) -std=c99 $(WARN) -Werror $(CFLAGS) -ffp-contract=off -I.. -fPIC -shared $< $(LDFLAGS) -o $@.so -lm
+
+python: $(BUILD)/python_reference $(BUILD)/libnpksd.so
+	@if ! $(NUMPY); then $(call missing,NumPy for $(PYTHON)); else echo "== python"; \
+		NPKSD_LIBRARY=$(abspath $(BUILD)/libnpksd.so) $(PYTHON) python/test_npksd.py && \
+		NPKSD_LIBRARY=$(abspath $(BUILD)/libnpksd.so) $(PYTHON) python/trained.py; fi
