@@ -29,8 +29,10 @@ shared: $(BUILD)/libnpksd.so $(BUILD)/test_shared dll
 dll: | $(BUILD)
 	@$(call with,$(MINGW),echo "== $(BUILD)/npksd.dll"; \
 		$(MINGW) $(SHARED_FLAGS) -static-libgcc shared/npksd_shared.c -o $(BUILD)/npksd.dll && \
-		$(MINGW) -std=c99 $(WARN) -Werror -I.. -Ishared shared/test_shared.c $(BUILD)/npksd.dll -o $(BUILD)/test_shared.exe && \
-		$(MINGW:gcc=objdump) -p $(BUILD)/npksd.dll | awk '/Ordinal.Name Pointer/ { on = 1; next } on && !NF { exit } on { print $$NF }' \
+		$(MINGW) -std=c99 $(WARN) -Werror -I.. -Ishared shared/test_shared.c $(BUILD)/npksd.dll \
+			-o $(BUILD)/test_shared.exe && \
+		$(MINGW:gcc=objdump) -p $(BUILD)/npksd.dll | \
+			awk '/Ordinal.Name Pointer/ { on = 1; next } on && !NF { exit } on { print $$NF }' \
 			> $(BUILD)/exports_dll.txt && \
 		awk -f shared/exports.awk $(HEADER) shared/npksd_shared.h $(BUILD)/exports_dll.txt && \
 		$(call with,$(WINE),WINEPREFIX="$(CURDIR)/$(BUILD)/wine" WINEDEBUG=-all $(WINE) $(BUILD)/test_shared.exe))
@@ -53,3 +55,13 @@ python: $(BUILD)/python_reference $(BUILD)/libnpksd.so
 	@if ! $(NUMPY); then $(call missing,NumPy for $(PYTHON)); else echo "== python"; \
 		NPKSD_LIBRARY=$(abspath $(BUILD)/libnpksd.so) $(PYTHON) python/test_npksd.py && \
 		NPKSD_LIBRARY=$(abspath $(BUILD)/libnpksd.so) $(PYTHON) python/trained.py; fi
+
+# ======== C# ========
+
+MCS ?= mcs
+MONO ?= mono
+
+csharp: $(BUILD)/libnpksd.so
+	@$(call with,$(MCS),$(call with,$(MONO),echo "== csharp"; \
+		$(MCS) -warnaserror -warn:4 -out:$(BUILD)/csharp.exe csharp/Npksd.cs csharp/Program.cs && \
+		LD_LIBRARY_PATH=$(BUILD) $(MONO) $(BUILD)/csharp.exe))

@@ -621,7 +621,8 @@ class Tester:
         """A tester that save() wrote: bytes, or the path of a file. It may come from anywhere; one that would
         need more than most_bytes of memory is refused."""
         lib = _lib()
-        blob = bytes(source) if isinstance(source, (bytes, bytearray, memoryview)) else pathlib.Path(source).read_bytes()
+        in_memory = isinstance(source, (bytes, bytearray, memoryview))
+        blob = bytes(source) if in_memory else pathlib.Path(source).read_bytes()
         tester = cls.__new__(cls)
         tester._handle = _pointer()
         n, m, needed = _size(), _size(), _size()

@@ -70,7 +70,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "reference: %s\n", npksd_status_string(status));
         return 4;
     }
-    npksd_real single[] = { r.p_value, r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth, r.out_of_range };
+    npksd_real single[] = { r.p_value, r.statistic, r.threshold, r.p_low,
+                            r.p_high,  r.ksd2,      r.bandwidth, r.out_of_range };
     print("result", single, sizeof single / sizeof single[0]);
     print("columns", out, 5 * m);
     print("rows", out + 5 * m, n);

@@ -34,8 +34,9 @@ def reference(mode, observed, further, replicates, seed=0):
     """What the C program says: a dictionary of arrays."""
     data = np.concatenate([np.ravel(observed), np.ravel(further)]).astype(np.float64).tobytes()
     n, m = observed.shape
-    done = subprocess.run([str(REFERENCE / "python_reference"), mode, *map(str, (n, m, np.size(further) // m, replicates, seed))],
-                          input=data, stdout=subprocess.PIPE, check=True)
+    sizes = map(str, (n, m, np.size(further) // m, replicates, seed))
+    done = subprocess.run([str(REFERENCE / "python_reference"), mode, *sizes], input=data, stdout=subprocess.PIPE,
+                          check=True)
     answer = {}
     for line in done.stdout.decode().splitlines():
         name, *values = line.split()
@@ -185,8 +186,8 @@ class Answers(unittest.TestCase):
         self.assertIn(r.leading, ("MARGIN", "PAIR"))
 
     def test_score(self):
-        classical = dict(score=lambda x: -x, scales=[1], calibration="wild_bootstrap", components="stein", standardize=False,
-                         bandwidth=1, diagnose=False)
+        classical = dict(score=lambda x: -x, scales=[1], calibration="wild_bootstrap", components="stein",
+                         standardize=False, bandwidth=1, diagnose=False)
         self.assertGreater(npksd.test(recorded(), None, **classical).p, 0.05)
         r = npksd.test(recorded() + 1, None, **classical)
         self.assertTrue(r.reject)
@@ -266,7 +267,9 @@ class Mistakes(unittest.TestCase):
 
     def test_observed(self):
         rows = recorded()
-        self.refused(ValueError, r"observed: nan in row 3, column 1", np.where(np.arange(80).reshape(40, 2) == 7, np.nan, rows), normals)
+        hole = rows.copy()
+        hole[3, 1] = np.nan
+        self.refused(ValueError, "observed: nan in row 3, column 1", hole, normals)
         self.refused(TypeError, "numbers are needed, not dtype object", rows.astype(object), normals)
         self.refused(TypeError, "numbers are needed, not dtype <U", [["a", "b"]], normals)
         self.refused(TypeError, "numbers are needed, not dtype complex128", rows * 1j, normals)

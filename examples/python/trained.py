@@ -33,7 +33,8 @@ class MixtureNetwork:
     """A density of y given x: the network says weights, means and widths of four bell curves."""
 
     def __init__(self, rng, hidden=24, bells=4):
-        self.weights = [rng.normal(size=(1, hidden)), rng.normal(size=hidden), 0.3 * rng.normal(size=(hidden, 3 * bells)),
+        self.weights = [rng.normal(size=(1, hidden)), rng.normal(size=hidden),
+                        0.3 * rng.normal(size=(hidden, 3 * bells)),
                         np.concatenate([np.zeros(bells), np.linspace(-1, 1, bells), np.zeros(bells)])]
 
     def bells(self, x):
