@@ -36,11 +36,18 @@ public struct NpksdRandom
 /// <summary>The generator under test: fill count rows of `columns` numbers.</summary>
 public delegate void NpksdGenerator(double[] rows, int count, int columns, NpksdRandom random);
 
-/// <summary>Options by name; what is not set has its default.</summary>
+/// <summary>Options by name; what is not set has its default, and diagnose is 1.</summary>
 public sealed class NpksdOptions
 {
     internal Native.Options Native_;
-    public NpksdOptions() { Native.Check(); Native_ = Native.npksd_default_options(); }
+
+    public NpksdOptions()
+    {
+        Native.Check();
+        Native_ = Native.npksd_default_options();
+        Native_.diagnose = 1;
+    }
+    internal bool Diagnose { get { return Native_.diagnose != 0; } }
 
     public NpksdOptions Set(string name, string value)
     {
@@ -97,9 +104,18 @@ public static class Npksd
     public static NpksdResult Test(double[] observed, int n, int m, NpksdGenerator generator,
                                    NpksdOptions options = null)
     {
-        using (var tester = new NpksdTester(n, m, generator, options)) {
-            tester.Run();
-            return tester.Check(observed);
+        options = options ?? new NpksdOptions();
+        options.Validate(n, m);
+        if (observed.Length != (long)n * m)
+            throw new ArgumentException("observed: " + n + " rows of " + m + " numbers are " + (long)n * m + ", not "
+                                        + observed.Length);
+        using (var callback = new Callback(generator))
+        using (var answer = new Answer(m, options.Diagnose)) {
+            int status = Native.npksd_test_diagnose(observed, (UIntPtr)n, (UIntPtr)m, Callback.Address, callback.Handle,
+                ref options.Native_, out answer.Result, answer.Diagnosis, IntPtr.Zero);
+            callback.Rethrow();
+            Native.Throw(status);
+            return answer.Read();
         }
     }
 
@@ -113,9 +129,9 @@ public static class Npksd
         IntPtr problem = Native.npksd_samples_problem(ref options.Native_, n, rows, (UIntPtr)m);
         if (problem != IntPtr.Zero)
             throw new ArgumentException(Native.Text(problem));
-        using (var answer = new Answer(m, true)) {
+        using (var answer = new Answer(m, options.Diagnose)) {
             Native.Throw(Native.npksd_test_samples_diagnose(observed, n, synthetic, rows, (UIntPtr)m,
-                ref options.Native_, out answer.Result, ref answer.Diagnosis, IntPtr.Zero));
+                ref options.Native_, out answer.Result, answer.Diagnosis, IntPtr.Zero));
             return answer.Read();
         }
     }
@@ -151,7 +167,6 @@ public sealed class NpksdTester : IDisposable
     public NpksdTester(int n, int m, NpksdGenerator generator, NpksdOptions options = null)
     {
         options = options ?? new NpksdOptions();
-        options.Native_.diagnose = 1;
         options.Validate(n, m);
         Rows = n;
         Columns = m;
@@ -188,12 +203,10 @@ public sealed class NpksdTester : IDisposable
     public NpksdResult Check(double[] observed)
     {
         if (observed.Length != Rows * Columns)
-            throw new ArgumentException("observed: " + Rows + " rows of " + Columns + " numbers are needed, not "
-                                        + observed.Length + " numbers");
+            throw new ArgumentException("observed: " + Rows + " rows of " + Columns + " numbers are " + Rows * Columns
+                                        + ", not " + observed.Length);
         using (var answer = new Answer(Columns, (ulong)Native.npksd_tester_width(Open()) > 1)) {
-            Native.Throw(answer.Diagnosed
-                ? Native.npksd_tester_check(tester, observed, out answer.Result, ref answer.Diagnosis)
-                : Native.npksd_tester_check(tester, observed, out answer.Result, IntPtr.Zero));
+            Native.Throw(Native.npksd_tester_check(tester, observed, out answer.Result, answer.Diagnosis));
             return answer.Read();
         }
     }
@@ -279,23 +292,20 @@ sealed class Answer : IDisposable
 {
     const int MostPairs = 10;
     readonly int m;
-    IntPtr memory;
-    internal readonly bool Diagnosed;
+    readonly IntPtr memory; // three numbers for each column, then the pairs
+    internal readonly IntPtr Diagnosis = IntPtr.Zero; // NULL: none wanted
     internal Native.Result Result;
-    internal Native.Diagnosis Diagnosis;
 
     internal Answer(int m, bool diagnosed)
     {
         this.m = m;
-        Diagnosed = diagnosed;
         if (!diagnosed)
             return;
         memory = Marshal.AllocHGlobal(3 * m * sizeof(double) + MostPairs * Marshal.SizeOf(typeof(Native.Pair)));
-        Diagnosis.coordinate_p_adjusted = Part(0);
-        Diagnosis.coordinate_shift = Part(1);
-        Diagnosis.coordinate_distance = Part(2);
-        Diagnosis.pairs = Part(3);
-        Diagnosis.pair_capacity = (UIntPtr)MostPairs;
+        Diagnosis = Marshal.AllocHGlobal(Marshal.SizeOf(typeof(Native.Diagnosis)));
+        Marshal.StructureToPtr(new Native.Diagnosis {
+            coordinate_p_adjusted = Part(0), coordinate_shift = Part(1), coordinate_distance = Part(2),
+            pairs = Part(3), pair_capacity = (UIntPtr)MostPairs }, Diagnosis, false);
     }
     IntPtr Part(int k) { return new IntPtr(memory.ToInt64() + (long)k * m * sizeof(double)); }
     double[] Numbers(int k)
@@ -310,24 +320,29 @@ sealed class Answer : IDisposable
         var r = new NpksdResult {
             P = Result.p_value, PLow = Result.p_low, PHigh = Result.p_high, Statistic = Result.statistic,
             Threshold = Result.threshold, Bandwidth = Result.bandwidth, Ksd2 = Result.ksd2,
-            OutOfRange = Result.out_of_range, Reject = Result.reject != 0, Replicates = (int)Result.replicates, Flags = Result.flags,
-            Leading = Native.Text(Native.npksd_component_string(Result.leading))
+            OutOfRange = Result.out_of_range, Reject = Result.reject != 0, Replicates = (int)Result.replicates,
+            Flags = Result.flags, Leading = Native.Text(Native.npksd_component_string(Result.leading))
         };
-        if (!Diagnosed)
+        if (Diagnosis == IntPtr.Zero)
             return r;
+        var d = (Native.Diagnosis)Marshal.PtrToStructure(Diagnosis, typeof(Native.Diagnosis));
         r.ColumnP = Numbers(0);
         r.ColumnShift = Numbers(1);
         r.ColumnDistance = Numbers(2);
-        r.Pairs = new NpksdPair[(int)Diagnosis.pair_count];
+        r.Pairs = new NpksdPair[(int)d.pair_count];
         for (int i = 0; i < r.Pairs.Length; i++) {
-            var place = new IntPtr(Diagnosis.pairs.ToInt64() + (long)i * Marshal.SizeOf(typeof(Native.Pair)));
+            var place = new IntPtr(d.pairs.ToInt64() + (long)i * Marshal.SizeOf(typeof(Native.Pair)));
             var pair = (Native.Pair)Marshal.PtrToStructure(place, typeof(Native.Pair));
             r.Pairs[i] = new NpksdPair { First = (int)pair.first, Second = (int)pair.second, Observed = pair.observed,
                                          Expected = pair.expected, PAdjusted = pair.p_adjusted };
         }
         return r;
     }
-    public void Dispose() { Marshal.FreeHGlobal(memory); }
+    public void Dispose()
+    {
+        Marshal.FreeHGlobal(memory); // of nothing: does nothing
+        Marshal.FreeHGlobal(Diagnosis);
+    }
 }
 
 /// <summary>The functions and structs of npksd.h, field by field.</summary>
@@ -410,8 +425,8 @@ static class Native
         public IntPtr user_data, scratch;
         public UIntPtr scratch_bytes;
     }
-    static readonly Type[] Structs = { typeof(Allocator), typeof(Rng), typeof(RngState), typeof(Options), typeof(Result),
-        typeof(Pair), typeof(Diagnosis), typeof(SelfCheckResult), typeof(PowerResult), typeof(Worker) };
+    static readonly Type[] Structs = { typeof(Allocator), typeof(Rng), typeof(RngState), typeof(Options),
+        typeof(Result), typeof(Pair), typeof(Diagnosis), typeof(SelfCheckResult), typeof(PowerResult), typeof(Worker) };
 
     [DllImport(Library, CallingConvention = C)]
     internal static extern int npksd_version();
@@ -435,9 +450,11 @@ static class Native
     [DllImport(Library, CallingConvention = C)]
     internal static extern double npksd_normal(IntPtr rng);
     [DllImport(Library, CallingConvention = C)]
-    internal static extern int npksd_test_samples_diagnose(double[] observed, UIntPtr n,
-        double[] synthetic, UIntPtr rows, UIntPtr m, ref Options options, out Result result, ref Diagnosis diagnosis,
-        IntPtr nullValues);
+    internal static extern int npksd_test_diagnose(double[] observed, UIntPtr n, UIntPtr m, IntPtr sample, IntPtr data,
+        ref Options options, out Result result, IntPtr diagnosis, IntPtr nullValues);
+    [DllImport(Library, CallingConvention = C)]
+    internal static extern int npksd_test_samples_diagnose(double[] observed, UIntPtr n, double[] synthetic,
+        UIntPtr rows, UIntPtr m, ref Options options, out Result result, IntPtr diagnosis, IntPtr nullValues);
     [DllImport(Library, CallingConvention = C)]
     internal static extern int npksd_power(UIntPtr n, UIntPtr m, IntPtr sample, IntPtr data,
         IntPtr alternative, IntPtr alternativeData, ref Options options, UIntPtr runs, out PowerResult result);
@@ -449,11 +466,8 @@ static class Native
     [DllImport(Library, CallingConvention = C)]
     internal static extern UIntPtr npksd_tester_width(IntPtr tester);
     [DllImport(Library, CallingConvention = C)]
-    internal static extern int npksd_tester_check(IntPtr tester, double[] observed,
-        out Result result, ref Diagnosis diagnosis);
-    [DllImport(Library, CallingConvention = C)]
-    internal static extern int npksd_tester_check(IntPtr tester, double[] observed,
-        out Result result, IntPtr noDiagnosis);
+    internal static extern int npksd_tester_check(IntPtr tester, double[] observed, out Result result,
+        IntPtr diagnosis);
     [DllImport(Library, CallingConvention = C)]
     internal static extern int npksd_tester_save(IntPtr tester, byte[] buffer, UIntPtr capacity,
         out UIntPtr size);

@@ -116,7 +116,11 @@ static class Program
         Throws_<ArgumentException>(() => new NpksdOptions().Set("alpha", 2), "alpha: between 0 and 1");
         var few = new NpksdOptions().Set("replicates", 9);
         Throws_<ArgumentException>(() => Npksd.Test(rows, Throws, Columns, Ball(0), few), "can never reject");
-        Throws_<ArgumentException>(() => Npksd.Test(rows, Throws + 1, Columns, Ball(0)), "61 rows of 3 numbers");
+        Throws_<ArgumentException>(() => Npksd.Test(rows, Throws + 1, Columns, Ball(0)), "are 183, not 180");
+        var quick = new NpksdOptions().Set("stop_after", 10);
+        Throws_<ArgumentException>(() => Npksd.Test(rows, Throws, Columns, Ball(0), quick), "not with a diagnosis");
+        Expect(Npksd.Test(Record(Ball(0), 3), Throws, Columns, Ball(0), quick.Set("diagnose", 0)).ColumnP.Length == 0,
+               "no diagnosis where none is wanted");
         Throws_<NpksdException>(() => new NpksdTester(new byte[100]), "not a blob");
         rows[4] = double.NaN;
         Throws_<NpksdException>(() => Npksd.Test(rows, Throws, Columns, Ball(0)), "NaN");
