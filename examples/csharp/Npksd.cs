@@ -237,7 +237,7 @@ public sealed class NpksdTester : IDisposable
             callback.Dispose();
         GC.SuppressFinalize(this);
     }
-    ~NpksdTester() { if (open && tester != IntPtr.Zero) Native.npksd_tester_destroy(tester); }
+    ~NpksdTester() { Dispose(); }
 }
 
 /// <summary>A generator that C can call: one static method for all, and a handle that finds the object.</summary>
@@ -259,7 +259,11 @@ sealed class Callback : IDisposable
         handle = GCHandle.Alloc(this);
     }
     internal IntPtr Handle { get { return GCHandle.ToIntPtr(handle); } }
-    public void Dispose() { handle.Free(); }
+    public void Dispose()
+    {
+        if (handle.IsAllocated)
+            handle.Free();
+    }
 
     /// <summary>An exception must not cross C: it waits here.</summary>
     internal void Rethrow()

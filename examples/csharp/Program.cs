@@ -91,8 +91,10 @@ static class Program
             if (calls % 10 == 0)
                 GC.Collect(); // moves and frees whatever it can
         }, options);
-        while (!tester.Step(100))
+        while (!tester.Step(100)) {
             GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
         NpksdResult r = tester.Check(new double[10]);
         Expect(calls >= 10000 && r.Replicates == 9999, "10,000 callbacks");
         int collections = GC.CollectionCount(GC.MaxGeneration) - before;
