@@ -65,3 +65,25 @@ csharp: $(BUILD)/libnpksd.so
 	@$(call with,$(MCS),$(call with,$(MONO),echo "== csharp"; \
 		$(MCS) -warnaserror -warn:4 -out:$(BUILD)/csharp.exe csharp/Npksd.cs csharp/Program.cs && \
 		LD_LIBRARY_PATH=$(BUILD) $(MONO) $(BUILD)/csharp.exe))
+
+# ======== engines ========
+
+STRICT = -Wall -Wextra -Wconversion -Werror $(CFLAGS) -I..
+
+# $(call engine,NAME,LANGUAGE,COMPILER AND FLAGS,SOURCE,HEADER,LIBRARIES)
+engine = if echo '\#include <$(5)>' | $(3) -x $(2) -fsyntax-only - >/dev/null 2>&1; then echo "== engines/$(4)"; \
+	$(3) engines/$(4) $(LDFLAGS) -o $(BUILD)/$(1) $(6) -lm && $(BUILD)/$(1); \
+	else $(call missing,$(5)); fi
+
+engines: engine-box2d engine-chipmunk engine-ode
+
+.PHONY: engine-box2d engine-chipmunk engine-ode
+engine-box2d: $(HEADER) | $(BUILD)
+	@$(call engine,box2d,c++,$(CXX) -std=c++11 $(STRICT),box2d.cc,box2d/box2d.h,-lbox2d)
+
+# Debian builds Chipmunk with its assertions, and the first space says so on stderr
+engine-chipmunk: $(HEADER) | $(BUILD)
+	@$(call engine,chipmunk,c,$(CC) -std=c99 $(STRICT),chipmunk.c,chipmunk/chipmunk.h,-lchipmunk)
+
+engine-ode: $(HEADER) | $(BUILD)
+	@$(call engine,ode,c,$(CC) -std=c99 $(STRICT),ode.c,ode/ode.h,-lode)
