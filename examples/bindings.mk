@@ -16,7 +16,7 @@ SHARED_FLAGS = -std=c99 $(WARN) -Werror $(CFLAGS) -ffp-contract=off -fvisibility
 # $(call missing,WHAT): a line here, a failure in CI
 missing = if [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; else echo "skipped: $@ needs $(1)"; fi
 
-.PHONY: shared dll python csharp engines simulator packaging msvc meson install
+.PHONY: shared dll python csharp engines simulator packaging install
 
 # ======== the shared library ========
 
@@ -87,3 +87,68 @@ engine-chipmunk: $(HEADER) | $(BUILD)
 
 engine-ode: $(HEADER) | $(BUILD)
 	@$(call engine,ode,c,$(CC) -std=c99 $(STRICT),ode.c,ode/ode.h,-lode)
+
+LMP ?= lmp
+simulator: $(BUILD)/npksd $(BUILD)/libnpksd.so
+	@if ! $(NUMPY); then $(call missing,NumPy for $(PYTHON)); else $(call with,$(LMP),echo "== lammps"; \
+		LMP=$(LMP) PYTHON=$(PYTHON) NPKSD=$(abspath $(BUILD)/npksd) \
+		NPKSD_LIBRARY=$(abspath $(BUILD)/libnpksd.so) engines/lammps.sh); fi
+
+# ======== build systems ========
+
+# $(call my_game,FOLDER,OPTIONS): somebody's CMake project, configured, built and run
+my_game = rm -rf $(1); { cmake -S cmake/project -B $(1) $(2) && cmake --build $(1); } > $(1).log 2>&1 \
+	|| { cat $(1).log; exit 1; }; $(1)/my_game
+
+# the first clones this very repository, as committed, the second is a copy in the project
+cmake: | $(BUILD)
+	@$(call with,cmake,echo "== cmake: FetchContent"; \
+		$(call my_game,$(BUILD)/cmake,-DNPKSD_REPOSITORY=$(abspath ..)) && echo "== cmake: add_subdirectory" && \
+		$(call my_game,$(BUILD)/cmake_folder,-DNPKSD_FOLDER=$(abspath ..)))
+
+# `make install PREFIX=... DESTDIR=...`: the header and a file for pkg-config
+PREFIX ?= /usr/local
+VERSION = $(shell sed -n 's/^\#define NPKSD_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' $(HEADER) | paste -sd.)
+
+install:
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/pkgconfig
+	install -m 644 $(HEADER) $(DESTDIR)$(PREFIX)/include/npksd.h
+	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' cmake/npksd.pc.in \
+		> $(DESTDIR)$(PREFIX)/share/pkgconfig/npksd.pc
+
+packaging: packaging-install packaging-cmake packaging-meson packaging-msvc
+.PHONY: packaging-install packaging-cmake packaging-meson packaging-msvc
+
+STAGE = $(abspath $(BUILD)/stage)
+
+packaging-install: | $(BUILD)
+	@$(call with,pkg-config,echo "== make install and pkg-config"; rm -rf $(STAGE) && \
+		$(MAKE) -s install PREFIX=$(STAGE) && export PKG_CONFIG_PATH=$(STAGE)/share/pkgconfig && \
+		[ "$$(pkg-config --modversion npksd)" = "$(VERSION)" ] && \
+		$(CC) -std=c99 $(CFLAGS) $$(pkg-config --cflags npksd) -x c quickstart.c -x none $(LDFLAGS) \
+			$$(pkg-config --libs npksd) -o $(BUILD)/installed && $(BUILD)/installed)
+
+packaging-cmake: | $(BUILD)
+	@$(call with,cmake,echo "== cmake --install and find_package"; rm -rf $(BUILD)/cmake_install $(STAGE)_cmake; \
+		{ cmake -S cmake -B $(BUILD)/cmake_install -DCMAKE_INSTALL_PREFIX=$(STAGE)_cmake && \
+		cmake --install $(BUILD)/cmake_install; } > $(BUILD)/cmake_install.log 2>&1 || \
+			{ cat $(BUILD)/cmake_install.log; exit 1; }; \
+		grep -q 'Version: $(VERSION)' $(STAGE)_cmake/share/pkgconfig/npksd.pc && \
+		$(call my_game,$(BUILD)/cmake_installed,-DCMAKE_PREFIX_PATH=$(STAGE)_cmake))
+
+packaging-meson: | $(BUILD)
+	@$(call with,meson,$(call with,ninja,echo "== meson"; rm -rf $(BUILD)/meson; \
+		mkdir -p $(BUILD)/meson/third_party/npksd && cp $(HEADER) $(BUILD)/meson/third_party/npksd && \
+		cp quickstart.c cmake/project/meson.build $(BUILD)/meson && \
+		{ meson setup $(BUILD)/meson/out $(BUILD)/meson && ninja -C $(BUILD)/meson/out; } > $(BUILD)/meson.log 2>&1 || \
+			{ cat $(BUILD)/meson.log; exit 1; }; $(BUILD)/meson/out/my_game))
+
+# No Windows here: the header, as C and as C++, for the target of Microsoft's compiler, without its C library
+CLANG ?= clang
+MSVC = $(CLANG) --target=x86_64-pc-windows-msvc -ffreestanding -Wall -Wextra -Werror -O2 -DNPKSD_NO_MALLOC \
+	-DNPKSD_IMPLEMENTATION -c
+packaging-msvc: $(HEADER) | $(BUILD)
+	@$(call with,$(CLANG),echo "== $(CLANG) --target=x86_64-pc-windows-msvc"; \
+		$(MSVC) -std=c99 -x c $(HEADER) -o $(BUILD)/msvc_c.obj && \
+		$(MSVC) -std=c++14 -x c++ $(HEADER) -o $(BUILD)/msvc_cpp.obj && \
+		$(MSVC) -std=c99 -DNPKSD_FLOAT -x c $(HEADER) -o $(BUILD)/msvc_float.obj)
