@@ -98,7 +98,7 @@ simulator: $(BUILD)/npksd $(BUILD)/libnpksd.so
 
 # $(call my_game,FOLDER,OPTIONS): somebody's CMake project, configured, built and run
 my_game = rm -rf $(1); { cmake -S cmake/project -B $(1) $(2) && cmake --build $(1); } > $(1).log 2>&1 \
-	|| { cat $(1).log; exit 1; }; $(1)/my_game
+	|| { cat $(1).log; exit 1; }; $(1)/my_game && $(1)/quickstart > /dev/null
 
 # the first clones this very repository, as committed, the second is a copy in the project
 cmake: | $(BUILD)
@@ -108,12 +108,12 @@ cmake: | $(BUILD)
 
 # `make install PREFIX=... DESTDIR=...`: the header and a file for pkg-config
 PREFIX ?= /usr/local
-VERSION = $(shell sed -n 's/^\#define NPKSD_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' $(HEADER) | paste -sd.)
+RELEASE = $(shell sed -n 's/^\#define NPKSD_VERSION_\(MAJOR\|MINOR\|PATCH\) //p' $(HEADER) | paste -sd.)
 
 install:
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/pkgconfig
 	install -m 644 $(HEADER) $(DESTDIR)$(PREFIX)/include/npksd.h
-	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(VERSION)|' cmake/npksd.pc.in \
+	sed 's|@prefix@|$(PREFIX)|; s|@version@|$(RELEASE)|' cmake/npksd.pc.in \
 		> $(DESTDIR)$(PREFIX)/share/pkgconfig/npksd.pc
 
 packaging: packaging-install packaging-cmake packaging-meson packaging-msvc
@@ -124,7 +124,7 @@ STAGE = $(abspath $(BUILD)/stage)
 packaging-install: | $(BUILD)
 	@$(call with,pkg-config,echo "== make install and pkg-config"; rm -rf $(STAGE) && \
 		$(MAKE) -s install PREFIX=$(STAGE) && export PKG_CONFIG_PATH=$(STAGE)/share/pkgconfig && \
-		[ "$$(pkg-config --modversion npksd)" = "$(VERSION)" ] && \
+		[ "$$(pkg-config --modversion npksd)" = "$(RELEASE)" ] && \
 		$(CC) -std=c99 $(CFLAGS) $$(pkg-config --cflags npksd) -x c quickstart.c -x none $(LDFLAGS) \
 			$$(pkg-config --libs npksd) -o $(BUILD)/installed && $(BUILD)/installed)
 
@@ -133,7 +133,7 @@ packaging-cmake: | $(BUILD)
 		{ cmake -S cmake -B $(BUILD)/cmake_install -DCMAKE_INSTALL_PREFIX=$(STAGE)_cmake && \
 		cmake --install $(BUILD)/cmake_install; } > $(BUILD)/cmake_install.log 2>&1 || \
 			{ cat $(BUILD)/cmake_install.log; exit 1; }; \
-		grep -q 'Version: $(VERSION)' $(STAGE)_cmake/share/pkgconfig/npksd.pc && \
+		grep -q 'Version: $(RELEASE)' $(STAGE)_cmake/share/pkgconfig/npksd.pc && \
 		$(call my_game,$(BUILD)/cmake_installed,-DCMAKE_PREFIX_PATH=$(STAGE)_cmake))
 
 packaging-meson: | $(BUILD)
