@@ -13,13 +13,13 @@ import npksd  # noqa: E402
 def gas(temperature):
     """A generator: one run of the simulator for each data set, seeded from rng."""
     def draw(n, rng):
-        command = [sys.argv[1], "draw", str(n), str(rng.integers(2**31)), str(temperature), "0.005"]
+        command = [sys.argv[1], "draw", str(n), str(rng.integers(2**31)), str(temperature), "2.5"]
         rows = subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode()
         return np.loadtxt(io.StringIO(rows), delimiter=",", skiprows=1)
     return draw
 
 
-for n in (25, 50, 100):
-    power = npksd.power(n, 3, gas(1.0), gas(1.3), runs=20, replicates=39, pilot=20, fit_rows=500)
-    print(f"{n} particles: a temperature of 1.3 is noticed in {power.power:.0%} of runs "
+for n in (25, 50):
+    power = npksd.power(n, 3, gas(1.0), gas(1.6), runs=20, replicates=59, pilot=40, fit_rows=1000)
+    print(f"{n} particles: a temperature of 1.6 is noticed in {power.power:.0%} of runs "
           f"({power.low:.0%} to {power.high:.0%})")

@@ -260,6 +260,8 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     if np.ma.is_masked(rows):
         raise ValueError(f"{what}: masked values; take the complete rows only")
     table = np.asarray(rows)
+    if table.ndim == 0:
+        raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
     if table.dtype.kind not in "biuf":
         raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}; leave text columns out or number "
                         "their values")
@@ -272,6 +274,15 @@ def _table(rows: Rows, what: str) -> np.ndarray:
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise ValueError(f"{what}: {table[row, column]} in row {row}, column {column} (counted from 0)")
     return table
+
+
+def _whole(value: Any, what: str, least: int = 1) -> int:
+    """A count for C, which would take -1 for a very large number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{what}: a whole number is needed, not {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{what}: at least {least}, not {value}")
+    return int(value)
 
 
 def _of_shape(rows: Rows, shape: Tuple[int, int], what: str) -> np.ndarray:
@@ -315,7 +326,6 @@ class _Callbacks:
             return ctypes.cast(generator, _sample_fn)
         if not callable(generator):
             raise TypeError(f"{what}: a callable (n, rng) -> rows is needed, not {type(generator).__name__}")
-
         last = np.zeros(0)
 
         def draw(rows: Any, count: int, columns: int, stream: Any, _: Any) -> None:
@@ -412,9 +422,9 @@ class Pair:
     p_adjusted: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
-    """The answer of a test. True in a condition means: not rejected."""
+    """The answer of a test."""
     p: float                    #: exact p-value of "the rows come from the generator"
     reject: bool                #: p <= alpha
     statistic: float
@@ -434,7 +444,7 @@ class Result:
     row_influence: np.ndarray   #: share of each row in the Stein statistic; empty without a diagnosis
 
     def __bool__(self) -> bool:
-        return not self.reject
+        raise TypeError("a Result is neither true nor false: ask result.reject or result.p")
 
     def __repr__(self) -> str:
         lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({self.shape[0]} rows, "
@@ -461,6 +471,7 @@ class _Answer:
 
     def __init__(self, n: int, m: int, diagnose: bool, pairs: int) -> None:
         self.result, self.diagnosis, self.shape = _Result(), _Diagnosis(), (n, m)
+        pairs = _whole(pairs, "pairs", 0)
         self.arrays = {}
         if diagnose:
             for name in ("statistic", "p", "p_adjusted", "shift", "distance"):
@@ -528,7 +539,10 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
                                          *answer.pointers(), _address(null) if o.diagnose else None)
         callbacks.check(status)
     else:
-        synthetic = _table(generator, "synthetic rows")
+        synthetic = _table(generator, "generator or synthetic rows")
+        both = [list(rows.columns) for rows in (observed, generator) if hasattr(rows, "columns")]
+        if len(both) == 2 and both[0] != both[1]:
+            raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
         _refuse(lib.npksd_samples_problem(ctypes.byref(o), n, len(synthetic), m))
@@ -554,6 +568,7 @@ class SelfCheck:
 def self_check(n: int, m: int, generator: Generator, *, runs: int = 100, **options: Any) -> SelfCheck:
     """Is the generator fit for testing? Runs the whole test `runs` times on rows that it drew itself."""
     callbacks, lib, result = _Callbacks(), _lib(), _SelfCheckResult()
+    n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
     _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
     callbacks.check(lib.npksd_self_check(n, m, callbacks.sampler(generator), None, ctypes.byref(o), runs,
@@ -576,6 +591,7 @@ def power(n: int, m: int, generator: Generator, alternative: Generator, *, runs:
           **options: Any) -> Power:
     """How often would n rows from `alternative` be rejected? Plan a recording with it."""
     callbacks, lib, result = _Callbacks(), _lib(), _PowerResult()
+    n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
     _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
     callbacks.check(lib.npksd_power(n, m, callbacks.sampler(generator), None,
@@ -602,7 +618,7 @@ class Tester:
     def __init__(self, n: int, m: int, generator: Optional[Generator], *, names: Optional[Sequence[str]] = None,
                  diagnose: bool = True, pairs: int = 10, **options: Any) -> None:
         self._handle = _pointer()
-        lib = _lib()
+        lib, n, m = _lib(), _whole(n, "n"), _whole(m, "m")
         self._begin(n, m, names, pairs)
         o = _options(self._callbacks, options)
         o.diagnose = int(bool(diagnose))
@@ -641,7 +657,8 @@ class Tester:
 
     def step(self, items: int = 1) -> bool:
         """Do up to so many items of work; True when there is nothing left. Any pattern gives the same bits."""
-        return self._callbacks.check(_lib().npksd_tester_step(self._open(), items)) == _OK
+        status = _lib().npksd_tester_step(self._open(), _whole(items, "items"))
+        return self._callbacks.check(status) == _OK
 
     def run(self, progress: Optional[Callable[[int, int], None]] = None) -> "Tester":
         """Steps until all is done; progress(done, total) is called now and then."""

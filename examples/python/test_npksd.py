@@ -132,7 +132,8 @@ class Answers(unittest.TestCase):
         changed[:, 1] += 0.8
         r = npksd.test(changed, normals, names=["speed", "spin"], **QUICK)
         self.assertTrue(r.reject)
-        self.assertFalse(r)
+        with self.assertRaisesRegex(TypeError, "ask result.reject"):
+            bool(r)
         self.assertEqual(min(r.columns, key=lambda c: c.p_adjusted).name, "spin")
         self.assertRegex(repr(r), r"^p = 0\.025: rejected \(100 rows, 2 columns, 39 replicates")
         self.assertIn("spin", repr(r))
@@ -169,11 +170,15 @@ class Answers(unittest.TestCase):
 
     def test_names_of_a_frame(self):
         class Frame:  # as pandas.DataFrame behaves
-            columns = ["length", 4]
+            def __init__(self, *columns):
+                self.columns = columns
 
             def __array__(self, dtype=None, copy=None):
                 return recorded()
-        self.assertEqual([c.name for c in npksd.test(Frame(), normals, **QUICK).columns], ["length", "column 4"])
+        columns = npksd.test(Frame("length", 4), normals, **QUICK).columns
+        self.assertEqual([c.name for c in columns], ["length", "column 4"])
+        with self.assertRaisesRegex(ValueError, "the columns are .'a', 'b'. in observed, but .'b', 'a'. in"):
+            npksd.test(Frame("a", "b"), Frame("b", "a"), **QUICK)
 
     def test_options(self):
         r = npksd.test(recorded(), normals, stop_after=5, **QUICK)
@@ -275,6 +280,7 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "numbers are needed, not dtype complex128", rows * 1j, normals)
         self.refused(ValueError, r"not shape \(40, 2, 1\)", rows[..., None], normals)
         self.refused(ValueError, "at least one row", rows[:0], normals)
+        self.refused(TypeError, "observed: rows of numbers are needed, not function", normals, rows)
         self.refused(ValueError, "masked", np.ma.masked_greater(rows, 1), normals)
 
     def test_generator(self):
@@ -284,7 +290,9 @@ class Mistakes(unittest.TestCase):
         self.refused(ValueError, r"shape \(2, 40\)", rows, lambda n, rng: rng.normal(size=(2, n)))
         self.refused(ValueError, r"rows from the generator: inf in row 0, column 0", rows,
                      lambda n, rng: np.full((n, 2), np.inf))
-        self.refused(TypeError, "dtype object", rows, lambda n, rng: None)
+        self.refused(TypeError, "rows from the generator: rows of numbers are needed, not NoneType", rows,
+                     lambda n, rng: None)
+        self.refused(TypeError, "generator or synthetic rows: .* not Generator", rows, np.random.default_rng())
         self.refused(TypeError, "positional argument", rows, lambda n: None)
         self.refused(npksd.GeneratorError, "the same rows twice and drew nothing", rows, lambda n, rng: recorded())
         self.refused(ValueError, "score_fn|sample_fn|option", rows, None)
@@ -324,6 +332,18 @@ class Mistakes(unittest.TestCase):
         self.refused(ValueError, "names: a list of 2", rows, normals, names=["a"])
         self.refused(ValueError, "names: a list of 2", rows, normals, names="ab")
         self.refused(ValueError, "rng: a pointer", rows, normals, rng=1)
+        self.refused(ValueError, "pairs: at least 0, not -1", rows, normals, pairs=-1)
+        self.refused(ValueError, "seed: '-1' is not", rows, normals, seed=-1)
+
+    def test_counts(self):
+        for call in (lambda: npksd.Tester(recorded(), 2, normals), lambda: npksd.power(20.0, 2, normals, normals),
+                     lambda: npksd.self_check("20", 2, normals)):
+            with self.assertRaisesRegex(TypeError, "n: a whole number is needed, not (ndarray|float|str)"):
+                call()
+        with self.assertRaisesRegex(ValueError, "m: at least 1, not -2"):
+            npksd.Tester(20, -2, normals)
+        with self.assertRaisesRegex(ValueError, "items: at least 1, not 0"):
+            npksd.Tester(20, 2, normals, **QUICK).step(0)
 
     def test_tester_shapes(self):
         tester = npksd.Tester(20, 2, normals, **QUICK).run()
