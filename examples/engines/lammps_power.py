@@ -19,7 +19,7 @@ def gas(temperature):
     return draw
 
 
-for n in (25, 50):
+for n in (50, 100):
     power = npksd.power(n, 3, gas(1.0), gas(1.6), runs=20, replicates=59, pilot=40, fit_rows=1000)
     print(f"{n} particles: a temperature of 1.6 is noticed in {power.power:.0%} of runs "
           f"({power.low:.0%} to {power.high:.0%})")
