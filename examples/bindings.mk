@@ -18,6 +18,8 @@ missing = if [ "$$CI" = true ]; then echo "failed: $@ needs $(1)"; exit 1; else 
 
 .PHONY: shared dll python csharp engines simulator packaging install
 
+all: shared python csharp engines packaging
+
 # ======== the shared library ========
 
 shared: $(BUILD)/libnpksd.so $(BUILD)/test_shared dll

@@ -1,5 +1,6 @@
 /* The shared library as a stranger uses it: linked, no header implementation here. */
 #include "npksd_shared.h"
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,21 @@ static void test_refusals(void)
     expect(npksd_options_set(NULL, "seed", "1") != NULL, "options NULL");
 }
 
+/* Options have a decimal point in every locale. Windows has German built in; elsewhere it must be installed. */
+static const char *test_comma(void)
+{
+    const char *const names[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "German" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (setlocale(LC_NUMERIC, names[i]) != NULL) {
+            SETS(alpha, "0.01", 0.01);
+            SETS(ridge, "1e-3", 1e-3);
+            answers("alpha", "0,01", "alpha: '0,01' is not a decimal number");
+            setlocale(LC_NUMERIC, "C");
+            return names[i];
+        }
+    return "no locale with a comma here";
+}
+
 int main(void)
 {
     npksd_real rows[40];
@@ -128,6 +144,7 @@ int main(void)
     npksd_result result;
     test_values();
     test_refusals();
+    printf("decimal commas: %s\n", test_comma());
     noise(rows, 20, 2, &rng, NULL);
     expect(npksd_options_set(&o, "replicates", "99") == NULL, "99 replicates");
     expect(npksd_test(rows, 20, 2, noise, NULL, &o, &result) == NPKSD_OK && result.replicates == 99, "a test");
