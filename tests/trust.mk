@@ -10,6 +10,8 @@
 #   make check-format           npksd.h is laid out by .clang-format
 #   make uniform                p-values of true null hypotheses, a minute
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
+#   make nasty                  the same for nasty ones: ties, outliers, one row, rare events; half a minute
+#   make nasty-long             20,000 tests for every cell: ten minutes
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
 #   make pin                    write them anew: see tests/pinned.txt for what that means
 
@@ -137,25 +139,25 @@ with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
 
 # ======== p-values of true null hypotheses ========
 
-.PHONY: uniform uniform-long
+.PHONY: uniform uniform-long nasty nasty-long
 
 UNIFORM_TESTS ?= 800
+NASTY_TESTS ?= 1000
 
-$(BUILD)/uniform: uniform.c impl.c $(HEADER) Makefile | $(BUILD)
-	$(COMPILE) uniform.c impl.c $(LDFLAGS) -o $@ -lm
+$(BUILD)/uniform $(BUILD)/nasty: $(BUILD)/%: %.c super_uniform.h impl.c $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) $< impl.c $(LDFLAGS) -o $@ -lm
 
-# two halves at the same time, the last lines of both
 uniform: $(BUILD)/uniform
-	@$(BUILD)/uniform $(UNIFORM_TESTS) 0 2 > $(BUILD)/uniform.0 & \
-		$(BUILD)/uniform $(UNIFORM_TESTS) 1 2 > $(BUILD)/uniform.1; wait
-	@grep -hv ' passed, ' $(BUILD)/uniform.0 $(BUILD)/uniform.1
-	@awk '/ passed, / { passed += $$1; failed += $$3; parts++ } END { \
-		if (parts != 2) failed++; \
-		printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' \
-		$(BUILD)/uniform.0 $(BUILD)/uniform.1
+	@$(call halves,$< $(UNIFORM_TESTS))
 
 uniform-long:
 	@$(MAKE) uniform UNIFORM_TESTS=20000
+
+nasty: $(BUILD)/nasty
+	@$(call halves,$< $(NASTY_TESTS))
+
+nasty-long:
+	@$(MAKE) nasty NASTY_TESTS=20000
 
 # ======== known answers ========
 
