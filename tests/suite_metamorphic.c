@@ -556,6 +556,130 @@ TEST features_against_exact(void)
     PASS();
 }
 
+/* ======== a tester against the primitive ======== */
+
+/* Unscaled rows, all columns, no noise: what a check sees is what npksd_statistic can be given. */
+static int is_plain(const trial *t)
+{
+    return without_noise(t) && !t->options.standardize && t->options.resample == 0 && t->source.shape != TRIAL_CAUCHY
+        && t->source.shape != TRIAL_CONSTANT;
+}
+
+/* ksd2 is U, and the mean of row_influence V, of the fitted scores at scale 1: to 1e-9 (float 1e-3) of the diagonal. */
+TEST check_against_statistic(void)
+{
+    trials s;
+    answer whole;
+    for (trials_begin(&s, 150); trials_next(&s, is_plain);) {
+        npksd_tester *tester;
+        npksd_real scores[TRIAL_N * TRIAL_M], u = 0, v = 0;
+        npksd_options options = s.t.options;
+        double mean = 0, diagonal = 1;
+        ASSERT_STATUSm(about(&s.t), NPKSD_OK, create(&s.t, &tester));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, read_answer(&s.t, tester, s.t.observed, &whole));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, s.t.observed, s.t.n, scores));
+        npksd_tester_destroy(tester);
+        options.bandwidth = whole.result.bandwidth;
+        options.scale_count = 0;
+        options.statistic = NPKSD_STATISTIC_V;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(s.t.observed, scores, s.t.n, s.t.m, NULL, &options, &v));
+        options.statistic = NPKSD_STATISTIC_U;
+        if (s.t.n > 1)
+            ASSERT_STATUS(NPKSD_OK, npksd_statistic(s.t.observed, scores, s.t.n, s.t.m, NULL, &options, &u));
+        for (size_t a = 0; a < s.t.n; a++)
+            mean += (double)whole.why.influence[a] / (double)s.t.n;
+        for (size_t k = 0; k < s.t.n * s.t.m; k++)
+            diagonal += (double)scores[k] * (double)scores[k] / (double)s.t.n;
+        ASSERTm(about(&s.t), agree("ksd2", (double)u, (double)whole.result.ksd2, either(1e-9, 1e-3) * diagonal));
+        ASSERTm(about(&s.t), agree("influence", (double)v, mean, either(1e-9, 1e-3) * diagonal));
+    }
+    PASS();
+}
+
+/* As many pairs as there is room for are the first ones of all. */
+static int has_pairs(const trial *t) { return monte_carlo(t) && t->options.diagnose && t->m > 2; }
+
+TEST fewer_pairs(void)
+{
+    trials s;
+    answer whole;
+    for (trials_begin(&s, 40); trials_next(&s, has_pairs);) {
+        npksd_tester *tester;
+        npksd_result result;
+        npksd_pair some[PAIRS];
+        npksd_diagnosis few;
+        ASSERT_STATUSm(about(&s.t), NPKSD_OK, create(&s.t, &tester));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, read_answer(&s.t, tester, s.t.observed, &whole));
+        size_t all = s.t.m * (s.t.m - 1) / 2;
+        ASSERT_EQ_FMTm(about(&s.t), all, whole.why.diagnosis.pair_count, "%zu");
+        for (size_t room = 0; room <= all; room++) {
+            memset(&few, 0, sizeof few);
+            memset(some, UNTOUCHED, sizeof some);
+            few.pairs = some;
+            few.pair_capacity = room;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, s.t.observed, &result, &few));
+            ASSERT_EQ_FMTm(about(&s.t), room, few.pair_count, "%zu");
+            ASSERT(untouched(some + room, sizeof some - room * sizeof some[0]));
+            for (size_t k = 0; k < room; k++) {
+                const npksd_pair *a = &some[k], *b = &whole.why.pairs[k];
+                ASSERTm(about(&s.t), a->first == b->first && a->second == b->second);
+                ASSERT_MEM_EQm(about(&s.t), &b->p_adjusted, &a->p_adjusted, sizeof a->p_adjusted);
+                ASSERTm(about(&s.t), k == 0 || a->p_adjusted >= some[k - 1].p_adjusted);
+            }
+        }
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* ======== power: one fit, then checks ======== */
+
+static int can_be_replayed(const trial *t) { return without_noise(t) && t->n > 2; }
+
+/* npksd_power rejects what a tester rejects; share and interval follow. */
+TEST power_is_many_checks(void)
+{
+    enum { RUNS = 20 };
+    trials s;
+    size_t rejected = 0, all = 0;
+    for (trials_begin(&s, 40); trials_next(&s, can_be_replayed);) {
+        npksd_real factor[TRIAL_M] = { 3, 3, 3, 3, 3 };
+        trial_source far = s.t.source;
+        npksd_options unused = s.t.options;
+        npksd_power_result power;
+        npksd_tester *tester;
+        recorder log;
+        size_t again = 0;
+        double low, high;
+        far.unit = trial_below(&s.rng, 2) ? factor : NULL;
+        recorder_begin(&log, trial_sample, &far, &unused); /* its rows are wanted, not its rng */
+        ASSERT_STATUSm(about(&s.t), NPKSD_OK, npksd_power(s.t.n, s.t.m, trial_sample, &s.t.source, recorder_sample, &log,
+                                                          &s.t.options, RUNS, &power));
+        ASSERT_EQ_FMT((size_t)RUNS, log.calls, "%zu");
+        ASSERT_STATUS(NPKSD_OK, create(&s.t, &tester));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        for (size_t k = 0; k < RUNS; k++) {
+            npksd_result result;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, log.sets + k * s.t.n * s.t.m, &result, NULL));
+            again += (size_t)result.reject;
+        }
+        npksd_tester_destroy(tester);
+        recorder_end(&log);
+        ASSERT_EQ_FMTm(about(&s.t), again, power.rejected, "%zu");
+        ASSERT_EQ_FMT((size_t)RUNS, power.runs, "%zu");
+        ref_clopper_pearson(again, RUNS, 0, &low, &high);
+        ASSERT_AGREE("power", (double)again / RUNS, power.power, 1e-6);
+        ASSERT_AGREE("low", low, power.low, 1e-5);
+        ASSERT_AGREE("high", high, power.high, 1e-5);
+        rejected += again;
+        all += RUNS;
+    }
+    ASSERT(rejected > all / 20 && rejected < all);
+    PASS();
+}
+
 /* ======== fixed samples: who is observed and who is synthetic ======== */
 
 /* Blocks of one strange pool (half of it far away) change their roles at random: whatever the options, p is at most a
@@ -634,6 +758,9 @@ SUITE(suite_metamorphic)
     RUN_TEST(decimal_units);
     RUN_TEST(other_order_of_scales);
     RUN_TEST(features_against_exact);
+    RUN_TEST(check_against_statistic);
+    RUN_TEST(fewer_pairs);
+    RUN_TEST(power_is_many_checks);
     RUN_TEST(roles_of_blocks);
     RUN_TEST(units_of_samples);
 }
