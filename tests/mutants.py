@@ -3,7 +3,7 @@
     mutants.py [--count 300] [--seed 1] [--jobs 2] [--only TEXT] [--list]
 
 Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
-suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (ten times the CPU time of the sound header) and
+suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
 memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line: double, float, BLAS,
 without a C library. A change that gives the same object file is none. Survivors are printed; the run fails if fewer than
 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can notice, and why) no
@@ -217,7 +217,7 @@ def try_mutant(number, original, code, mutant):
         if build.build_program(implementation, program).returncode != 0:
             return "refused"
         for name in build.order():
-            if build.judge(program, name, int(10 * build.seconds[name]) + 3).returncode != 0:
+            if build.judge(program, name, int(4 * build.seconds[name]) + 2).returncode != 0:
                 with LOCK:
                     build.killed[name] += 1
                 return name
