@@ -46,13 +46,13 @@
  *     }
  *
  * WHAT IT TESTS
- *     n recorded rows of m numbers, and a function that draws such rows. Null hypothesis: the
- *     recorded rows come from that function. p_value is exact for every n, m and every quality of
- *     the fit: P(p <= a) <= a for each a if the null hypothesis holds (the wild bootstrap excepted,
- *     see calibration). A small p says "these rows are not from this generator". A large p does not
- *     say "the generator is right", only that n rows did not show a fault. Use rows that the
- *     generator was not fitted to. One call draws one data set: rows inside it may depend on each
- *     other (a trajectory, a session), data sets must not.
+ *     Given: n recorded rows of m numbers, and a function that draws such rows. Null hypothesis:
+ *     the recorded rows come from that function. p_value is exact for every n, m and every quality
+ *     of the fit: P(p <= a) <= a for each a if the null hypothesis holds (wild bootstrap:
+ *     asymptotically). A small p says "these rows are not from this generator"; a large p only that
+ *     n rows did not show a fault. Use rows that the generator was not fitted to. One call draws
+ *     one data set: rows inside it may depend on each other (a trajectory, a session), data sets
+ *     must not.
  *
  * HOW
  *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
@@ -71,8 +71,8 @@
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
- *     2  npksd_tester: prepare once, check many data sets; in steps inside a frame budget; in
- *        memory of your own; saved as a blob and loaded on a device
+ *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device;
+ *        npksd_monitor: one check after the other, for ever, with one limited error
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
@@ -80,39 +80,36 @@
  *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
  *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
  *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, whose memory must be aligned for npksd_real; nothing is allocated
- *     later. No call needs more than about 8 KiB of stack.
+ *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: up to 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
- *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. So rows
- *     that you draw with npksd_rng_seeded(&state, 0, 0) are replicate 0 of a test with seed 0: for
- *     data of your own take another seed. A caller's rng with seek_fn keeps all of this; without it
- *     numbers are used in order.
+ *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows
+ *     drawn with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: take
+ *     another seed for data of your own. A caller's rng with seek_fn keeps all of this.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items: a generator call, or a piece of work of less than 1 ms
- *     at n = 1000, m = 100. The caller owns the clock and calls again while there is time. Any
- *     pattern of steps gives the same bits.
+ *     npksd_tester_step(t, k) does k items: a generator call, or work of less than 1 ms at n =
+ *     1000, m = 100. The caller owns the clock and calls again. Any pattern of steps gives the same
+ *     bits.
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
  *     except npksd_tester_replicates, which takes it const, one worker a thread. A C++ callback may
  *     throw through create, step, check and replicates if the implementation is compiled as C++ or
- *     with -fexceptions. After step destroy the tester; after check or replicates it can be used
- *     again. Other calls would leak memory: catch in the callback, return non-zero.
+ *     with -fexceptions: destroy the tester after step, use it again after check or replicates.
+ *     Other calls would leak memory: catch in the callback, return non-zero.
  *
  * DETERMINISM
- *     The same binary gives the same bits. Other compilers and flags do too as long as they neither
- *     contract a*b+c (-ffp-contract=off) nor reorder sums; a BLAS build promises the same binary
- *     only.
+ *     The same binary gives the same bits. So do other compilers and flags that neither contract
+ *     a*b+c (-ffp-contract=off) nor reorder sums. A BLAS build promises the same binary only.
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
  *     1e4), so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched
  *     on a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to
  *     1e-7 under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
- *     features = F. At most 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
+ *     features = F. Limits: 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
  *     scales.
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
@@ -124,8 +121,8 @@
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_USE_CBLAS: cblas_?gemm
- *                              (with NPKSD_BLAS_INT, default int)
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: its sizes, int
+ *     NPKSD_USE_CBLAS          the same by cblas_?gemm
  *
  * ERRORS
  *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and
@@ -134,17 +131,16 @@
  *     prepared. The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
- *     0.2.0   Another default statistic: components MARGIN and PAIR, bandwidths of STEIN and
- *             MIRROR, MMD by frequencies, numbers combined half-way to normal scores, statistic U;
- *             the fit draws whole data sets, its bandwidth is a median over 8 pairs a row. All
- *             p-values change. Equal rows in another order have equal p (smooth = 0). Fixed
- *             samples: the pool of all rows is fitted, a replicate is n rows of it; n/2 synthetic
- *             rows are enough. Wild bootstrap: STEIN only, flagged as asymptotic. A worker with
- *             scratch needs an rng of its own if the tester's is the caller's. New rule for
- *             generators that ignore their rng. step counts other items. Collinear features are no
- *             error. npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone.
- *             Blobs of 0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin, _end,
- *             npksd_blob_info, npksd_tester_load_into, npksd_component_string.
+ *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
+ *             frequencies, numbers combined half-way to normal scores, statistic U, a fit of whole
+ *             data sets, a bandwidth over 8 pairs a row, no effect of row order (smooth = 0). Fixed
+ *             samples: fit and replicates use the pool of all rows; n/2 synthetic rows are enough.
+ *             Wild bootstrap: STEIN only, flagged. A worker with scratch needs its own rng if the
+ *             tester has a caller's. A new rule for generators that ignore their rng; other items
+ *             of step; collinear features are no error. npksd_diagnosis has new fields:
+ *             zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused. New:
+ *             npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
+ *             npksd_tester_load_into, npksd_component_string, npksd_monitor_begin, _add, _restart.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -162,8 +158,10 @@
 /* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
    engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
 #ifdef NPKSD_FLOAT
+typedef float npksd_real;
 #define NPKSDI_BASE_NAME(name) npksdf_##name
 #else
+typedef double npksd_real;
 #define NPKSDI_BASE_NAME(name) npksd_##name
 #endif
 #ifdef NPKSD_NAMESPACE
@@ -206,6 +204,9 @@
 #define npksd_blob_info             NPKSDI_NAME(blob_info)
 #define npksd_tester_shape          NPKSDI_NAME(tester_shape)
 #define npksd_tester_destroy        NPKSDI_NAME(tester_destroy)
+#define npksd_monitor_begin         NPKSDI_NAME(monitor_begin)
+#define npksd_monitor_add           NPKSDI_NAME(monitor_add)
+#define npksd_monitor_restart       NPKSDI_NAME(monitor_restart)
 #define npksd_tester_prepare        NPKSDI_NAME(tester_prepare)
 #define npksd_tester_scratch_size   NPKSDI_NAME(tester_scratch_size)
 #define npksd_tester_width          NPKSDI_NAME(tester_width)
@@ -231,12 +232,6 @@ extern "C" {
 #endif
 
 /* ======== types ======== */
-
-#ifdef NPKSD_FLOAT
-typedef float npksd_real;
-#else
-typedef double npksd_real;
-#endif
 
 /* name, value, text: the enum and npksd_status_string both come from this list */
 #define NPKSD_STATUS_LIST(X)                                                                       \
@@ -269,8 +264,8 @@ typedef struct npksd_rng {
     void (*seek_fn)(uint64_t stream, void *user_data); /* go to the start of a stream, or NULL */
     void *user_data;
 } npksd_rng;
-/* All zero = the built-in counter generator keyed by options.seed. Without seek_fn the numbers are
-   used in the order they come: reproducible, but not splittable over threads. */
+/* All zero = the built-in generator with options.seed. Without seek_fn: numbers in order, one
+   thread. */
 
 typedef struct npksd_rng_state {
     uint64_t seed_, stream_, index_; /* the next word is number index_ of stream (seed_, stream_) */
@@ -307,21 +302,12 @@ enum {
     NPKSD_ESTIMATOR_CALLBACK
 };
 enum { NPKSD_KERNEL_GAUSS, NPKSD_KERNEL_IMQ };
-enum {
-    NPKSD_FORM_VECTOR, /* a test function for each coordinate */
-    NPKSD_FORM_SCALAR  /* one for all: the paper's equations */
-};
+enum { NPKSD_FORM_VECTOR, NPKSD_FORM_SCALAR }; /* test functions: m, or one as in the paper */
 enum { NPKSD_STATISTIC_U, NPKSD_STATISTIC_UV, NPKSD_STATISTIC_V };
 enum { NPKSD_CALIBRATE_MONTE_CARLO, NPKSD_CALIBRATE_WILD_BOOTSTRAP };
-enum {
-    NPKSD_COMPONENT_STEIN = 1,
-    NPKSD_COMPONENT_MIRROR = 2,
-    NPKSD_COMPONENT_MOMENT = 4,
-    NPKSD_COMPONENT_MMD = 8,
-    NPKSD_COMPONENT_MARGIN = 16,
-    NPKSD_COMPONENT_PAIR = 32,
-    NPKSD_COMPONENT_ALL = 63
-};
+enum { NPKSD_COMPONENT_STEIN = 1, NPKSD_COMPONENT_MIRROR = 2, NPKSD_COMPONENT_MOMENT = 4 };
+enum { NPKSD_COMPONENT_MMD = 8, NPKSD_COMPONENT_MARGIN = 16, NPKSD_COMPONENT_PAIR = 32 };
+enum { NPKSD_COMPONENT_ALL = 63 };
 enum {
     NPKSD_FLAG_TIES = 1,                /* over 5 % repeated values in a column of the fit sample */
     NPKSD_FLAG_CONSTANT_COORDINATE = 2, /* a column of the fit sample never changes */
@@ -363,11 +349,11 @@ typedef struct npksd_options {
     int standardize;          /* 1: scale by the deviations of the fit sample; 0: centre only */
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
     size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
-    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; the bootstrap is asymptotic, for an */
-                       /* explicit score, independent rows and the component STEIN only */
+    int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; bootstrap: asymptotic, see below */
     int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
     size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
+/* The wild bootstrap is for an explicit score, independent rows and the component STEIN alone. */
 
 typedef struct npksd_result {
     npksd_real statistic; /* T of the observed rows: the largest standardised number, or the only */
@@ -378,8 +364,7 @@ typedef struct npksd_result {
     size_t replicates;    /* replicates used */
     npksd_real p_low, p_high; /* 95 % interval for the p-value of endless replicates, same fit */
     npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range; /* share of observed rows outside the box of the fit sample (of the */
-                             /* synthetic rows, in npksd_test_samples) */
+    npksd_real out_of_range; /* part of observed rows outside the box of fit (synthetic) rows */
     unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
     unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
@@ -387,11 +372,11 @@ typedef struct npksd_result {
 typedef struct npksd_pair {
     size_t first, second;          /* columns, first < second */
     npksd_real observed, expected; /* correlation of normal scores: recorded rows, generator */
-    npksd_real p_adjusted;         /* of their difference, adjusted for looking at all pairs */
+    npksd_real p_adjusted;         /* of their difference, adjusted for testing all pairs */
 } npksd_pair;
 
 typedef struct npksd_diagnosis {
-    npksd_real *coordinate_statistic;  /* m, or NULL: share v_i of the V-statistic at scale 1 */
+    npksd_real *coordinate_statistic;  /* m, or NULL: part v_i of the V-statistic at scale 1 */
     npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, margin, spread */
     npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, adjusted for testing m columns */
     npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b) at scale 1 */
@@ -400,10 +385,9 @@ typedef struct npksd_diagnosis {
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
     size_t pair_capacity, pair_count;  /* pair_count is written: how many are there */
 } npksd_diagnosis;
-/* Zero-initialise it, then set what you want. A column or pair at or below alpha after adjustment
-   differs; the promise holds when nothing differs at all, and a changed dependence lights up every
-   column that takes part in it. Of more than 256 columns as many, drawn at random, are paired. All
-   but row_influence need options.diagnose. */
+/* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
+   or pair at or below alpha after adjustment differs; the promise holds when nothing differs at
+   all: a changed dependence shows in every column of it. At most 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
@@ -426,128 +410,153 @@ typedef struct npksd_tester npksd_tester; /* fitted scores + null distribution f
 NPKSD_API npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
                                   npksd_sample_fn sample_fn, void *user_data,
                                   const npksd_options *options, npksd_result *result);
-/* Could observed (n rows of m numbers, row-major) have come from sample_fn? options NULL =
-   defaults. */
-
 NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
-/* The same with reasons. diagnosis or any array in it may be NULL; null_values, if not NULL,
-   receives result.replicates numbers, the statistics of the replicates. Not with stop_after. */
+/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose:
+   the same with reasons; diagnosis or any array in it may be NULL; null_values, if not NULL,
+   receives the statistics of the result.replicates replicates; not with stop_after. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
                                           const npksd_options *options, npksd_result *result);
-/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool; the fit uses all of it, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if all rows (or blocks) are exchangeable when they have one source. fit_rows is ignored.
-   At least npksd_samples_minimum(n) synthetic rows; with few of them a mode that the generator
-   lacks is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
-
 NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                    const npksd_real *synthetic, size_t rows,
                                                    size_t m, const npksd_options *options,
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
-/* The same with reasons; "the generator" of the diagnosis is then the pool. */
+/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
+   pool, which is "the generator" of the diagnosis; the fit uses all of it (fit_rows is ignored),
+   and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
+   exchangeable when they have one source. With few synthetic rows a mode that the generator lacks
+   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
                                             size_t m);
-/* npksd_options_problem for npksd_test_samples. */
+/* The least number of synthetic rows, and npksd_options_problem for npksd_test_samples. */
 
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
-/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on data
-   that the generator drew itself: the p-values must look uniform, and equal streams must give equal
-   rows. */
+/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
+   own data: p-values must look uniform, and equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
                                    const npksd_options *options, size_t runs,
                                    npksd_power_result *result);
-/* How often would n rows from alternative_fn be rejected? Plan your recording with it. One fit,
-   then `runs` checks. */
+/* How often would n rows from alternative_fn be rejected? One fit, `runs` checks. */
 
 /* ======== tier 2: prepare once, check many ======== */
 
 NPKSD_API npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
                                          size_t *bytes);
-/* Bytes that npksd_tester_init needs for these options, alignment slack included. */
-
 NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
                                          npksd_sample_fn sample_fn, void *user_data,
                                          const npksd_options *options, void *workspace,
                                          size_t bytes);
-/* A tester inside workspace (any alignment), which must outlive it and stay where it is. No
-   allocation, now or later. */
+/* A tester inside workspace (any alignment), which must outlive it and stay where it is. size: the
+   bytes it needs for these options, alignment slack included. */
 
 NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
-/* The same in one allocation from options.allocator; none later. */
+NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
+/* The same in one block of options.allocator, which destroy frees; it ignores init and NULL. */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
-/* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
-   all is done, then NPKSD_OK. An error stays: create another tester; but an error in a check's
-   item discards that check only. */
-
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
-/* Items done and in all, those of a pending check included. Either pointer may be NULL. */
+/* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
+   all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
+   check only. progress: items done and in all, with a pending check; pointers may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
-/* Test n rows against the finished tester; as often as you like. diagnosis may be NULL.
-   NPKSD_ERROR_STATE before the last step. Each p is exact over testers and data; given this one
-   tester its false-alarm rate is itself random, Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at
-   b = 499. Take more replicates where one tester serves many checks. */
+/* Test n rows against the finished tester (else NPKSD_ERROR_STATE), as often as you like. diagnosis
+   may be NULL. Each p is exact over testers and data; the false-alarm rate of one tester is random,
+   Beta(k, b+1-k) with k = alpha (b+1): 5 +- 1 % at b = 499. Many checks need more replicates. */
 
 NPKSD_API npksd_status npksd_tester_check_begin(npksd_tester *tester, const npksd_real *observed);
 NPKSD_API npksd_status npksd_tester_check_end(npksd_tester *tester, npksd_result *result,
                                               npksd_diagnosis *diagnosis);
-/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end.
-   A second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
+/* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end. A
+   second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
    stays pending. With features, row_influence is worked out in end: n F m work. */
 
 NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real *out,
                                          size_t capacity, size_t *count);
-/* The statistics of the replicates in the order drawn, for plots; count = how many there are, NULL
-   is fine. */
+/* The statistics of the replicates in the order drawn, for plots. count, if not NULL: how many. */
 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows,
                                            size_t count, npksd_real *scores);
-/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn.
-   With an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
-   replicate or a check is half done. A callback that fails leaves scores as they were; with
-   count > n, whole rows from the first on may have been written. */
+/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn;
+   with an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
+   replicate or a check is half done. If a callback fails, scores stay as they were; with count > n,
+   whole rows from the first on may have been written. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
 /* The finished tester as bytes, the same on every machine; buffer NULL: only the size.
    NPKSD_ERROR_STATE before the last step, and for testers with score or summary callbacks. */
 
-NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
-                                       size_t *workspace_bytes);
-/* What a blob holds, before any memory is asked for: rows and coordinates that a check reads, and
-   what npksd_tester_load_into needs. A few bytes may ask for gigabytes: look before you load what
-   comes from elsewhere. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. */
-
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
 NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
                                               void *workspace, size_t workspace_bytes);
-/* A tester that checks, scores and diagnoses, in one allocation (allocator NULL = malloc) or in
-   memory of yours; it draws no replicates. Bytes that were cut, altered, or made by the other
+/* A tester that checks, scores and diagnoses, but draws no replicates; in one allocation (allocator
+   NULL = malloc) or in memory of yours. Bytes that were cut, altered, or made by the other
    precision or another version: NPKSD_ERROR_FORMAT. */
 
+NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
+                                       size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* Rows and coordinates that a check reads. Ask a tester from a blob before you give it rows: the
-   blob says how many, whoever wrote it. Either pointer may be NULL. */
+/* Rows and coordinates that a check reads, of a blob or a tester, and what npksd_tester_load_into
+   needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. A few bytes may ask for
+   gigabytes, or for more rows than you have: look before you use an untrusted blob. */
 
-NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* Gives the memory of create back; does nothing for init or NULL. */
+/* ======== watch a stream: recording after recording, one error for all of them ======== */
+
+typedef struct npksd_monitor {
+    size_t recordings;       /* added so far */
+    size_t capacity;         /* numbers in the caller's memory: recordings until a restart */
+    npksd_real alpha;        /* alarms are raised at 1/alpha */
+    npksd_real p;            /* of the last recording: its rank among replicates and recordings */
+    npksd_real log_evidence; /* log E: E is what a capital of 1 has become by fair bets */
+    int alarm;               /* E has reached 1/alpha */
+    size_t alarm_at;         /* the recording, from 1, that raised it */
+    npksd_real log_change;   /* log M: for changes that come late */
+    int change_alarm;        /* M has reached 1/alpha */
+    size_t change_alarm_at;  /* the recording that raised it */
+    uint64_t seed_, tester_; /* for the ranks of ties; fingerprint of the tester in use */
+    size_t kept_, terms_;    /* recordings in memory; terms in sums_ */
+    npksd_real reserve_, sums_[2], bets_[2], changes_[2]; /* see >>monitor */
+} npksd_monitor;
+/* Plain data: to save a monitor, save the struct and the memory. */
+
+NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                           size_t capacity, uint64_t seed);
+/* p <= 0.05 each night is a false alarm every 20 nights. A monitor may be looked at after every
+   recording. If all come from the generator, E ever raises its alarm with a chance of at most alpha,
+   however long the stream; M is quicker after a late change, and raises a false alarm after 1/alpha
+   recordings or more, on average: alpha = 0.001 suits both. 0 < alpha < 1, capacity > 0. */
+
+NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
+                                         npksd_real *memory, const npksd_result *result);
+/* The next recording: a result of npksd_tester_check. Add every recording once, in order; they must
+   be independent of each other. memory, capacity numbers, stays with the monitor. Costs b +
+   recordings comparisons. The promise is one over testers. Given one, the chance of a false alarm
+   of E within 1000 recordings at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015
+   with 1999: take more replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished,
+   or the memory is full: restart. NPKSD_ERROR_ARGUMENT: not the tester of the recordings before,
+   not its result, or one whose checks share random numbers that replicates do not (smooth,
+   resample_redraw, wild bootstrap). */
+
+NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
+/* Go on with another tester and an empty memory; E, M and alarms stay. fresh has another seed and
+   is new to this monitor: ranks among the same replicates would not be independent of the earlier
+   ones (NPKSD_ERROR_ARGUMENT for the tester in use; earlier ones are not remembered). */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -559,20 +568,18 @@ typedef struct npksd_worker {
 } npksd_worker;
 
 NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
-/* All but the replicates. */
-
 NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
 NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
-/* Bytes of a worker's scratch (any alignment), and numbers of a replicate: 1; with diagnose more.
-   Ask, never assume. */
+/* All but the replicates; then: bytes of a worker's scratch (any alignment), and numbers of a
+   replicate: 1, with diagnose more. Ask, never assume. */
 
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker,
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
-   prepared tester, each with a worker of its own; the numbers do not depend on the split. Where the
-   tester's rng is the caller's, a worker with scratch needs an rng of its own
-   (NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error those before the replicate
-   that failed are in out, and the rest of out is as it was. */
+   prepared tester, each with its own worker; the numbers do not depend on the split. Where the
+   tester's rng is the caller's, a worker with scratch needs an rng of its own (otherwise
+   NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error out has the replicates
+   before the one that failed; the rest of it is as it was. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
@@ -582,21 +589,18 @@ NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, si
 /* ======== random numbers, options, text ======== */
 
 NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream);
-/* The built-in generator for your own use: word i of a stream is Threefry-2x64-13 of key (seed,
-   stream). */
-
-NPKSD_API npksd_real
-npksd_uniform(npksd_rng *rng); /* [0, 1): the top 53 bits (float: 24) of a word */
-NPKSD_API npksd_real
-npksd_normal(npksd_rng *rng); /* standard normal, ziggurat of 128 layers, exact */
+NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
+NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
+/* The built-in generator for your own use, with key (seed, stream); uniform on [0, 1), the top 53
+   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 128 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
-/* NULL = fine for n rows of m numbers; otherwise which field is wrong and why. */
-
 NPKSD_API const char *npksd_status_string(npksd_status status);
-NPKSD_API const char *npksd_component_string(unsigned component); /* "STEIN", ... for texts */
-NPKSD_API int npksd_version(void); /* NPKSD_VERSION of the implementation */
+NPKSD_API const char *npksd_component_string(unsigned component);
+NPKSD_API int npksd_version(void);
+/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why. Strings for
+   texts: of a component "STEIN", ... version: NPKSD_VERSION of the implementation. */
 
 /* ======== primitives ======== */
 
@@ -619,6 +623,11 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 
 /* ================================================================================================
    End of the API. What follows is the implementation: you need not read on to use the library.
+   Chapters, in this order (search for >>name):
+     foundation    hooks maths rng linalg memory options model
+     a data set    rows summaries scores columns tiles frequencies moment waves margins evaluation
+     the test      calibration tester fit sums solve schedule check
+     the surface   api tests trials workers blob primitives
    ============================================================================================== */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
@@ -641,11 +650,8 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 extern "C" {
 #endif
 
-#if defined(NPKSD_SIN) != defined(NPKSD_COS)
-#error "npksd.h: define NPKSD_SIN and NPKSD_COS together, or neither"
-#endif
-#if defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
-#error "npksd.h: define NPKSD_MEMCPY and NPKSD_MEMSET together, or neither"
+#if defined(NPKSD_SIN) != defined(NPKSD_COS) || defined(NPKSD_MEMCPY) != defined(NPKSD_MEMSET)
+#error "npksd.h: define NPKSD_SIN with NPKSD_COS, NPKSD_MEMCPY with NPKSD_MEMSET, or neither"
 #endif
 #if defined(NPKSD_USE_CBLAS) && defined(NPKSD_GEMM)
 #error "npksd.h: define NPKSD_USE_CBLAS or NPKSD_GEMM, not both"
@@ -664,10 +670,8 @@ void *memset(void *, int, size_t);
 
 #if defined(__GNUC__) || defined(_MSC_VER)
 #define NPKSDI_RESTRICT __restrict
-#elif defined(__cplusplus)
-#define NPKSDI_RESTRICT
 #else
-#define NPKSDI_RESTRICT restrict
+#define NPKSDI_RESTRICT
 #endif
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
@@ -685,42 +689,28 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_HOT static
 #endif
-#ifdef NPKSD_STATIC
 #define NPKSDI_DEF NPKSD_API
-#else
-#define NPKSDI_DEF
-#endif
 
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
-#define NPKSDI_TINY           FLT_MIN
-#define NPKSDI_LARGEST        FLT_MAX
-#define NPKSDI_EPSILON        FLT_EPSILON
-#define NPKSDI_HUGE           NPKSDI_C(1e37)
-#define NPKSDI_CLAMP          NPKSDI_C(1e4)  /* largest scaled value */
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e15) /* largest coordinate: its square is summed */
-#define NPKSDI_EXP_LOW        NPKSDI_C(-87)
-#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e4)
-#define NPKSDI_TIE            NPKSDI_C(1e-3) /* closer ones are equal, in units of T */
-#define NPKSDI_ROUNDING       NPKSDI_C(1e-3) /* least deviation of a number, relative to its mean */
-#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.05) /* a smaller skewness is none */
+#define NPKSDI_PICK(of_float, of_double) (of_float)
 typedef uint32_t npksdi_bits;
-enum { NPKSDI_MANTISSA = 23, NPKSDI_BIAS = 127, NPKSDI_TURNS = 8192 };
 #else
-#define NPKSDI_TINY           DBL_MIN
-#define NPKSDI_LARGEST        DBL_MAX
-#define NPKSDI_EPSILON        DBL_EPSILON
-#define NPKSDI_HUGE           NPKSDI_C(1e300)
-#define NPKSDI_CLAMP          NPKSDI_C(1e6)
-#define NPKSDI_UNSCALED_CLAMP NPKSDI_C(1e140)
-#define NPKSDI_EXP_LOW        NPKSDI_C(-708)
-#define NPKSDI_ANGLE_MAX      NPKSDI_C(1e9)
-#define NPKSDI_TIE            NPKSDI_C(1e-8)
-#define NPKSDI_ROUNDING       NPKSDI_C(1e-6)
-#define NPKSDI_SKEW_LEAST     NPKSDI_C(0.01)
+#define NPKSDI_PICK(of_float, of_double) (of_double)
 typedef uint64_t npksdi_bits;
-enum { NPKSDI_MANTISSA = 52, NPKSDI_BIAS = 1023, NPKSDI_TURNS = 1073741824 };
 #endif
+enum { NPKSDI_MANTISSA = NPKSDI_PICK(23, 52), NPKSDI_BIAS = NPKSDI_PICK(127, 1023) };
+static const npksd_real NPKSDI_TINY = NPKSDI_PICK(FLT_MIN, DBL_MIN);
+static const npksd_real NPKSDI_LARGEST = NPKSDI_PICK(FLT_MAX, DBL_MAX);
+static const npksd_real NPKSDI_EPSILON = NPKSDI_PICK(FLT_EPSILON, DBL_EPSILON);
+static const npksd_real NPKSDI_HUGE = NPKSDI_PICK(1e37f, 1e300);
+static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled value */
+static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
+static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
+static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
+static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer values are equal */
+static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
+static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
 /* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
    memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
@@ -732,6 +722,18 @@ enum { NPKSDI_T = 16, NPKSDI_G = 4 };
 #endif
 enum { NPKSDI_TILE = NPKSDI_T * NPKSDI_G };
 
+/* Leave a function: with this answer if that holds; with what a call says if it is not NPKSD_OK. */
+#define NPKSDI_REFUSE(condition, answer)                                                           \
+    do {                                                                                           \
+        if (condition)                                                                             \
+            return answer;                                                                         \
+    } while (0)
+#define NPKSDI_TRY(call)                                                                           \
+    do {                                                                                           \
+        npksd_status tried = (call);                                                               \
+        NPKSDI_REFUSE(tried != NPKSD_OK, tried);                                                   \
+    } while (0)
+
 NPKSDI_INLINE npksd_real npksdi_min(npksd_real a, npksd_real b) { return a < b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_max(npksd_real a, npksd_real b) { return a > b ? a : b; }
 NPKSDI_INLINE npksd_real npksdi_abs(npksd_real a) { return a < 0 ? -a : a; }
@@ -739,8 +741,7 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: two loops, as compilers make branches of two limits in
-   one. */
+/* One panel column kept within limits: of two limits in one loop compilers make branches. */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
 {
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -759,8 +760,7 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity. Done on bits, so that no compiler flag can remove
-   it. */
+/* An exponent of all ones is NaN or infinity: by bits, so that no compiler flag removes it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
@@ -773,17 +773,15 @@ static int npksdi_finite(const npksd_real *values, size_t count)
     return bad == 0;
 }
 
-/* exp(x) = 2^k exp(r), k = round(x / ln 2), |r| <= ln 2 / 2, the polynomial interpolates at
-   Chebyshev nodes. k is found by truncating a positive number to an integer: the usual trick of
-   adding 2^52 is undone by -ffast-math. y is from NPKSDI_EXP_LOW to 80. No branch, not even a
-   select, so that the loop around it becomes vector code. */
+/* exp(y) = 2^k exp(r), k = round(y / ln 2), |r| <= ln 2 / 2, y from NPKSDI_EXP_LOW to 80; the
+   polynomial interpolates at Chebyshev nodes. k by truncation of a positive number: adding 2^52 is
+   undone by -ffast-math. No branch, not even a select: the loop around it becomes vector code. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
-    int biased =
-        (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
-    npksd_real kr = (npksd_real)(biased - NPKSDI_BIAS), p;
+    int e = (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
+    npksd_real kr = (npksd_real)(e - NPKSDI_BIAS), p;
     npksdi_pun power;
-    power.bits = (npksdi_bits)(uint32_t)biased << NPKSDI_MANTISSA;
+    power.bits = (npksdi_bits)(uint32_t)e << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
     p = (0.0013941108434f * r + 0.00837512639815f) * r + 0.0416663528968f;
@@ -802,13 +800,7 @@ NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
     return p * power.value;
 }
 
-static npksd_real npksdi_exp(npksd_real x)
-{
-    return npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x));
-}
-
-/* log(x), x > 0 and normal: x = 2^k f with f in [sqrt(1/2), sqrt(2)), log f = 2
-   atanh((f-1)/(f+1)). */
+/* log(x), x > 0 and normal: x = 2^k f, sqrt(1/2) <= f < sqrt(2), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
     npksdi_pun pun;
@@ -816,28 +808,27 @@ static npksd_real npksdi_log(npksd_real x)
     int k = (int)(pun.bits >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
     npksdi_bits fraction = ((npksdi_bits)1 << NPKSDI_MANTISSA) - 1;
     pun.bits = (pun.bits & fraction) | ((npksdi_bits)NPKSDI_BIAS << NPKSDI_MANTISSA);
-    npksd_real f = pun.value;
-    if (f > NPKSDI_C(1.4142135623730951)) {
-        f *= NPKSDI_C(0.5);
-        k++;
-    }
+    int halve = pun.value > NPKSDI_C(1.4142135623730951);
+    npksd_real f = halve ? NPKSDI_C(0.5) * pun.value : pun.value;
     npksd_real u = (f - 1) / (f + 1), u2 = u * u, sum = 0;
     for (int j = 21; j >= 1; j -= 2)
         sum = sum * u2 + 1 / (npksd_real)j;
-    return (npksd_real)k * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
+    return (npksd_real)(k + halve) * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
 /* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead
    of selects, so that the loop around it becomes vector code. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
-    const int whole =
-        NPKSDI_TURNS; /* a multiple of 4 that makes the number of quarter turns positive */
+#ifdef NPKSD_SIN
+    *sine = NPKSD_SIN(x);
+    *cosine = NPKSD_COS(x);
+#else
+    const int whole = NPKSDI_PICK(8192, 1073741824); /* a multiple of 4 that makes k positive */
     int k = (int)(x * NPKSDI_C(0.63661977236758134) + ((npksd_real)whole + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(k - whole);
 #ifdef NPKSD_FLOAT
-    npksd_real r =
-        ((x - kr * 1.5703125f) - kr * 4.837512969970703e-4f) - kr * 7.549789948768648e-8f;
+    npksd_real r = ((x - kr * 1.5703125f) - kr * 4.83751297e-4f) - kr * 7.54978995e-8f;
     npksd_real y = r * r;
     npksd_real s = (-0.000195039042508f * y + 0.0083320357856f) * y - 0.16666650674f;
     s = (s * y + 0.999999996918f) * r;
@@ -858,11 +849,20 @@ NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cos
     npksd_real odd = (npksd_real)(k & 1), between = odd * (c - s);
     *sine = (s + between) * (npksd_real)(1 - (k & 2));
     *cosine = (c - between) * (npksd_real)(1 - ((k + 1) & 2));
+#endif
 }
 
-#ifdef NPKSD_NO_MALLOC
-/* Newton's iteration from a guess that halves the exponent; scaled steps keep it right to an
-   ulp. */
+#ifdef NPKSD_EXP
+#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
+#else
+#define NPKSD_EXP(x)         npksdi_exp_core(npksdi_max(NPKSDI_EXP_LOW, x))
+#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
+#endif
+#ifndef NPKSD_LOG
+#define NPKSD_LOG(x) npksdi_log(x)
+#endif
+#if !defined(NPKSD_SQRT) && defined(NPKSD_NO_MALLOC)
+/* Newton's iteration from a guess that halves the exponent: right to an ulp. */
 static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
@@ -875,80 +875,44 @@ static npksd_real npksdi_sqrt(npksd_real x)
         root = NPKSDI_C(0.5) * (root + x / root);
     return root;
 }
-#endif
-
-#ifdef NPKSD_EXP
-#define NPKSDI_EXP_INSIDE(x) NPKSD_EXP(x)
-#else
-#define NPKSD_EXP(x)         npksdi_exp(x)
-#define NPKSDI_EXP_INSIDE(x) npksdi_exp_core(x) /* x >= NPKSDI_EXP_LOW */
-#endif
-#ifndef NPKSD_LOG
-#define NPKSD_LOG(x) npksdi_log(x)
-#endif
-#ifndef NPKSD_SQRT
-#ifdef NPKSD_NO_MALLOC
 #define NPKSD_SQRT(x) npksdi_sqrt(x)
-#elif defined(NPKSD_FLOAT)
-#define NPKSD_SQRT(x) sqrtf(x)
-#else
-#define NPKSD_SQRT(x) sqrt(x)
-#endif
-#endif
-#ifdef NPKSD_SIN
-#define NPKSDI_SINCOS(x, s, c) (*(s) = NPKSD_SIN(x), *(c) = NPKSD_COS(x))
-#else
-#define NPKSDI_SINCOS(x, s, c) npksdi_sincos(x, s, c)
+#elif !defined(NPKSD_SQRT)
+#define NPKSD_SQRT(x) NPKSDI_PICK(sqrtf, sqrt)(x)
 #endif
 
 /* ======== >>rng: random numbers as a function of (seed, stream, index) ======== */
 
-/* Every purpose has streams of its own, so that no number is ever used twice. Replicate r is stream
-   r. */
+/* Every purpose has streams of its own: no number is used twice. Replicate r is stream r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
-enum {
-    NPKSDI_REPLICATE,
-    NPKSDI_FIT,
-    NPKSDI_PILOT,
-    NPKSDI_OBSERVED,
-    NPKSDI_INDEX_SET,
-    NPKSDI_FREQUENCIES,
-    NPKSDI_RING,
-    NPKSDI_PAIRS,
-    NPKSDI_KEPT,
-    NPKSDI_KEPT_NOISE,
-    NPKSDI_HELD_OUT,
-    NPKSDI_SIGNS,
-    NPKSDI_TRIAL
-};
+enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET };
+enum { NPKSDI_FREQUENCIES = NPKSDI_INDEX_SET + 1, NPKSDI_RING, NPKSDI_PAIRS, NPKSDI_KEPT };
+enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSDI_TRIAL };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks side by side fill the eight words of the state and keep the processor
-   busy. */
-#define NPKSDI_MIX(a, b, by) ((a) += (b), (b) = (((b) << (by)) | ((b) >> (64 - (by)))) ^ (a))
+   (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
+#define NPKSDI_MIX(i, by)                                                                          \
+    (w[i] += w[i + 1], w[i + 1] = ((w[i + 1] << by) | (w[i + 1] >> (64 - by))) ^ w[i])
 #define NPKSDI_ROUND(by)                                                                           \
-    (NPKSDI_MIX(a0, b0, by), NPKSDI_MIX(a1, b1, by), NPKSDI_MIX(a2, b2, by), NPKSDI_MIX(a3, b3, by))
-#define NPKSDI_INJECT(x, y)                                                                        \
-    (a0 += (x), a1 += (x), a2 += (x), a3 += (x), b0 += (y), b1 += (y), b2 += (y), b3 += (y))
+    (NPKSDI_MIX(0, by), NPKSDI_MIX(2, by), NPKSDI_MIX(4, by), NPKSDI_MIX(6, by))
+#define NPKSDI_ADD(x, y)                                                                           \
+    (w[0] += x, w[2] += x, w[4] += x, w[6] += x, w[1] += y, w[3] += y, w[5] += y, w[7] += y)
 
 static void npksdi_rng_fill(npksd_rng_state *state)
 {
     uint64_t k0 = state->seed_, k1 = state->stream_, k2 = UINT64_C(0x1BD11BDAA9FC1A22) ^ k0 ^ k1;
-    uint64_t block = state->index_ / 2 + k0;
-    uint64_t a0 = block, a1 = block + 1, a2 = block + 2, a3 = block + 3, b0 = k1, b1 = k1, b2 = k1,
-             b3 = k1;
+    uint64_t block = state->index_ / 2, *w = state->words_;
+    w[0] = block, w[2] = block + 1, w[4] = block + 2, w[6] = block + 3;
+    w[1] = w[3] = w[5] = w[7] = 0;
+    NPKSDI_ADD(k0, k1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k1, k2 + 1);
+    NPKSDI_ADD(k1, k2 + 1);
     NPKSDI_ROUND(16), NPKSDI_ROUND(32), NPKSDI_ROUND(24), NPKSDI_ROUND(21);
-    NPKSDI_INJECT(k2, k0 + 2);
+    NPKSDI_ADD(k2, k0 + 2);
     NPKSDI_ROUND(16), NPKSDI_ROUND(42), NPKSDI_ROUND(12), NPKSDI_ROUND(31);
-    NPKSDI_INJECT(k0, k1 + 3);
+    NPKSDI_ADD(k0, k1 + 3);
     NPKSDI_ROUND(16);
-    uint64_t *words = state->words_;
-    words[0] = a0, words[1] = b0, words[2] = a1, words[3] = b1;
-    words[4] = a2, words[5] = b2, words[6] = a3, words[7] = b3;
 }
-#undef NPKSDI_INJECT
+#undef NPKSDI_ADD
 #undef NPKSDI_ROUND
 #undef NPKSDI_MIX
 
@@ -971,13 +935,10 @@ static void npksdi_rng_seek(uint64_t stream, void *user_data)
 
 NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
 {
-    npksd_rng rng;
+    npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     NPKSD_MEMSET(state, 0, sizeof *state);
     state->seed_ = seed;
     state->stream_ = stream;
-    rng.next_fn = npksdi_rng_next;
-    rng.seek_fn = npksdi_rng_seek;
-    rng.user_data = state;
     return rng;
 }
 
@@ -990,11 +951,8 @@ NPKSDI_INLINE uint64_t npksdi_word(npksd_rng *rng)
 
 NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 {
-#ifdef NPKSD_FLOAT
-    return (npksd_real)(uint32_t)(word >> 40) * (1.0f / 16777216.0f);
-#else
-    return (npksd_real)(int64_t)(word >> 11) * (1.0 / 9007199254740992.0);
-#endif
+    return NPKSDI_PICK((npksd_real)(uint32_t)(word >> 40) * (1 / 16777216.0f),
+                       (npksd_real)(int64_t)(word >> 11) * (1 / 9007199254740992.0));
 }
 
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
@@ -1038,9 +996,8 @@ static const npksd_real npksdi_layers[129] = {
     0,
 };
 
-/* A caller's rng may be stuck at one word for ever. A rejection that would follow 200 others is
-   then taken: no rng worth the name comes there (a chance of 2^-200), and a broken one does not
-   hang the program. */
+/* A caller's rng may be stuck at one word for ever: what would be rejected after 200 rejections is
+   accepted. A sound rng never comes there (a chance of 2^-200), a broken one hangs no program. */
 enum { NPKSDI_TRIES = 200 };
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
@@ -1054,6 +1011,8 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
     return r + x;
 }
 
+static npksd_real npksdi_bell(npksd_real x) { return NPKSD_EXP(NPKSDI_C(-0.5) * x * x); }
+
 /* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
@@ -1062,30 +1021,24 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
         size_t layer = (size_t)(word & 127);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
         if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
-            if (layer == 0) {
+            npksd_real low = npksdi_bell(npksdi_layers[layer]);
+            npksd_real high = npksdi_bell(npksdi_layers[layer + 1]);
+            if (layer == 0)
                 x = npksdi_normal_tail(rng);
-            } else {
-                npksd_real outer = npksdi_layers[layer], inner = npksdi_layers[layer + 1];
-                npksd_real low = NPKSD_EXP(NPKSDI_C(-0.5) * outer * outer);
-                npksd_real high = NPKSD_EXP(NPKSDI_C(-0.5) * inner * inner);
-                npksd_real height = low + npksdi_unit(npksdi_word(rng)) * (high - low);
-                if (height >= NPKSD_EXP(NPKSDI_C(-0.5) * x * x) && tries < NPKSDI_TRIES)
-                    continue;
-            }
+            else if (low + npksdi_unit(npksdi_word(rng)) * (high - low) >= npksdi_bell(x)
+                     && tries < NPKSDI_TRIES)
+                continue;
         }
-        return x
-            * (npksd_real)(1 - (int)((word >> 6) & 2)); /* half of the signs: no branch to guess */
+        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* the sign: no branch to guess */
     }
 }
 
-/* Uniform on 0 .. bound-1 without bias: draw under the next power of two, reject what is too
-   large. */
+/* Uniform on 0 .. bound-1: draw under the next power of two, reject what is too large. */
 static size_t npksdi_below(npksd_rng *rng, size_t bound)
 {
-    uint64_t mask = (uint64_t)bound - 1;
+    uint64_t mask = (uint64_t)bound - 1, draw;
     for (int shift = 1; shift < 64; shift *= 2)
         mask |= mask >> shift;
-    uint64_t draw;
     int tries = 0;
     do
         draw = npksdi_word(rng) & mask;
@@ -1095,38 +1048,50 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 
 /* ======== >>linalg: the one product kernel, Cholesky, sorting ======== */
 
-#ifdef NPKSD_USE_CBLAS
 #ifndef NPKSD_BLAS_INT
 #define NPKSD_BLAS_INT int
 #endif
-#ifdef NPKSD_FLOAT
-#define NPKSDI_CBLAS_GEMM cblas_sgemm
-#else
-#define NPKSDI_CBLAS_GEMM cblas_dgemm
+#ifdef NPKSD_USE_CBLAS
+#define NPKSD_GEMM(transposed, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)           \
+    NPKSDI_PICK(cblas_sgemm, cblas_dgemm)                                                          \
+    (CblasRowMajor, (transposed) ? CblasTrans : CblasNoTrans, CblasNoTrans,                        \
+     (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms), 1, A,             \
+     (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, C,                     \
+     (NPKSD_BLAS_INT)(ldc))
 #endif
-#define NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc)               \
-    NPKSDI_CBLAS_GEMM(CblasRowMajor, (turned) ? CblasTrans : CblasNoTrans, CblasNoTrans,           \
-                      (NPKSD_BLAS_INT)(rows), (NPKSD_BLAS_INT)(columns), (NPKSD_BLAS_INT)(terms),  \
-                      1, A, (NPKSD_BLAS_INT)(lda), B, (NPKSD_BLAS_INT)(ldb), (accumulate) ? 1 : 0, \
-                      C, (NPKSD_BLAS_INT)(ldc))
-#endif
-#ifndef NPKSD_BLAS_INT
-#define NPKSD_BLAS_INT ptrdiff_t
-#endif
+
+/* out += factor * v, over the lanes of a panel */
+NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real factor,
+                                     const npksd_real *NPKSDI_RESTRICT v)
+{
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        out[l] += factor * v[l];
+}
 
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
    or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
    Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store. */
-NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
-                                        const npksd_real *NPKSDI_RESTRICT A, size_t row,
-                                        size_t column, const npksd_real *NPKSDI_RESTRICT B,
-                                        size_t stride, size_t terms, int accumulate)
+   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, is
+   C = A B or A' B (transposed), plus C if accumulate; not for small products, nor for sizes beyond
+   NPKSD_BLAS_INT. */
+NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
+                                     const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
+                                     const npksd_real *NPKSDI_RESTRICT B, size_t stride,
+                                     size_t terms, int accumulate)
 {
     size_t fours = terms / 4 * 4, pairs = rows / 2 * 2;
+#ifdef NPKSD_GEMM
+    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
+    int transposed = row == 1 && column != 1;
+    size_t lda = transposed ? column : row;
+    if (rows >= 4 && terms >= 8 && lda >= (transposed ? rows : terms) && rows <= most
+        && terms <= most && lda <= most && stride <= most && across <= most) {
+        NPKSD_GEMM(transposed, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
+        return;
+    }
+#endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            out[a * across + l] = 0;
+        NPKSD_MEMSET(out + a * across, 0, NPKSDI_T * sizeof *out);
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
             npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
@@ -1142,41 +1107,10 @@ NPKSDI_INLINE void npksdi_product_plain(npksd_real *NPKSDI_RESTRICT out, size_t 
             }
         }
     for (size_t j = fours; j < terms; j++)
-        for (size_t a = 0; a < rows; a++) {
-            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-            const npksd_real *b = B + j * stride;
-            npksd_real p0 = A[a * row + j * column];
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                o0[l] += p0 * b[l];
-        }
-    for (size_t j = 0; j < fours && pairs < rows; j++) {
-        npksd_real *NPKSDI_RESTRICT o0 = out + pairs * across;
-        const npksd_real *b = B + j * stride;
-        npksd_real p0 = A[pairs * row + j * column];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            o0[l] += p0 * b[l];
-    }
-}
-
-/* NPKSD_GEMM(turned, rows, columns, terms, A, lda, B, ldb, accumulate, C, ldc), row-major, does
-   C = A B or C = A' B (turned), plus C if accumulate. Small products, and sizes that its integers
-   cannot hold, stay here. */
-NPKSDI_INLINE void npksdi_product_best(npksd_real *out, size_t across, size_t rows,
-                                       const npksd_real *A, size_t row, size_t column,
-                                       const npksd_real *B, size_t stride, size_t terms,
-                                       int accumulate)
-{
-#ifdef NPKSD_GEMM
-    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
-    int turned = row == 1 && column != 1;
-    size_t lda = turned ? column : row;
-    if (rows >= 4 && terms >= 8 && lda >= (turned ? rows : terms) && rows <= most && terms <= most
-        && lda <= most && stride <= most && across <= most) {
-        NPKSD_GEMM(turned, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
-        return;
-    }
-#endif
-    npksdi_product_plain(out, across, rows, A, row, column, B, stride, terms, accumulate);
+        for (size_t a = 0; a < rows; a++)
+            npksdi_add_scaled(out + a * across, A[a * row + j * column], B + j * stride);
+    for (size_t j = 0; j < fours && pairs < rows; j++)
+        npksdi_add_scaled(out + pairs * across, A[pairs * row + j * column], B + j * stride);
 }
 
 /* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
@@ -1184,33 +1118,29 @@ NPKSDI_HOT void npksdi_product(npksd_real *out, size_t across, size_t rows, cons
                                size_t row, size_t column, const npksd_real *B, size_t stride,
                                size_t terms, int accumulate)
 {
-    npksdi_product_best(out, across, rows, A, row, column, B, stride, terms, accumulate);
+    npksdi_product_of(out, across, rows, A, row, column, B, stride, terms, accumulate);
 }
 NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_real *A,
                                      const npksd_real *B, size_t terms)
 {
-    npksdi_product_best(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
+    npksdi_product_of(out, NPKSDI_T, rows, A, 1, NPKSDI_T, B, NPKSDI_T, terms, 0);
 }
 
 /* Sum of the lanes, pairwise. */
 static npksd_real npksdi_lane_sum(const npksd_real *lanes)
 {
-    npksd_real half[NPKSDI_T / 2];
-    for (size_t l = 0; l < NPKSDI_T / 2; l++)
-        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
-    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
+    npksd_real sum[NPKSDI_T];
+    NPKSD_MEMCPY(sum, lanes, sizeof sum);
+    for (size_t width = NPKSDI_T / 2; width > 0; width /= 2)
         for (size_t l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+            sum[l] += sum[l + width];
+    return sum[0];
 }
 
-static npksd_real npksdi_dot(const npksd_real *NPKSDI_RESTRICT a,
-                             const npksd_real *NPKSDI_RESTRICT b, size_t count)
+static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
 {
-    npksd_real lanes[NPKSDI_T], tail = 0;
+    npksd_real lanes[NPKSDI_T] = { 0 }, tail = 0;
     size_t i = 0;
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        lanes[l] = 0;
     for (; i + NPKSDI_T <= count; i += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
             lanes[l] += a[i + l] * b[i + l];
@@ -1273,27 +1203,17 @@ static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_rea
     }
 }
 
-/* Heap sort, ascending: no recursion, no extra memory, no bad case. */
+/* Shell sort, ascending: no recursion, no extra memory. Gaps shrink by 11/5 and end with 1. */
 static void npksdi_sort(npksd_real *v, size_t count)
 {
-    for (size_t start = count / 2, end = count; end > 1;) {
-        npksd_real value;
-        if (start > 0) {
-            value = v[--start];
-        } else {
-            value = v[--end];
-            v[end] = v[0];
+    for (size_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < count; i++) {
+            npksd_real value = v[i];
+            size_t hole = i;
+            for (; hole >= gap && v[hole - gap] > value; hole -= gap)
+                v[hole] = v[hole - gap];
+            v[hole] = value;
         }
-        size_t hole = start;
-        for (size_t child; (child = 2 * hole + 1) < end; hole = child) {
-            if (child + 1 < end && v[child + 1] > v[child])
-                child++;
-            if (!(v[child] > value))
-                break;
-            v[hole] = v[child];
-        }
-        v[hole] = value;
-    }
 }
 
 /* Mean of the two middle ones of sorted numbers. */
@@ -1305,14 +1225,15 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 /* ======== >>memory: one list of arrays makes plan, pointers and blob ======== */
 
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
-   place pointers in a block, write what is saved, or read that back. There is one list for all four
-   and for the declarations, so that they cannot disagree: NPKSDI_MODEL_ARRAYS and its kin, whose
-   entries X(type, name, count, each, SAVED or LOCAL) stand for count x each numbers. */
+   place pointers in a block, write what is saved, or read that back. One list serves all four and
+   the declarations: NPKSDI_MODEL_ARRAYS and its kin. An entry X(type, name, count, each, saved) is
+   count x each things, saved as REALS, as WORDS of 32 bits, or LOCAL: not at all. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
-enum { NPKSDI_LOCAL, NPKSDI_SAVED };
+enum { NPKSDI_LOCAL, NPKSDI_REALS, NPKSDI_WORDS };
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
 #define NPKSDI_VISIT(type, name, count, each, saved)                                               \
-    npksdi_visit_##type(walk, &owner->name, count, each, NPKSDI_##saved);
+    owner->name =                                                                                  \
+        (type *)npksdi_visit(walk, owner->name, count, each, sizeof(type), NPKSDI_##saved);
 
 typedef struct npksdi_walk {
     int mode_, bad_;            /* bad_: more bytes than there can be, or not a blob */
@@ -1323,14 +1244,11 @@ typedef struct npksdi_walk {
 
 static npksdi_walk npksdi_walk_begin(int mode, void *block)
 {
-    npksdi_walk walk;
-    NPKSD_MEMSET(&walk, 0, sizeof walk);
-    walk.mode_ = mode;
-    walk.block_ = (unsigned char *)block;
+    npksdi_walk walk = { mode, 0, 0, 0, (unsigned char *)block, NULL };
     return walk;
 }
 
-#define NPKSDI_ALIGNMENT 64 /* a cache line: no vector of a panel lies across two */
+enum { NPKSDI_ALIGNMENT = 32 }; /* bytes of the longest vector: it lies in one cache line */
 static void *npksdi_aligned(void *memory)
 {
     size_t past = (size_t)((uintptr_t)memory % NPKSDI_ALIGNMENT);
@@ -1340,11 +1258,9 @@ static void *npksdi_aligned(void *memory)
 /* Sizes that only grow and never wrap: after an overflow bad_ stays set. */
 static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 {
-    if (a != 0 && b > SIZE_MAX / 4 / a) {
-        walk->bad_ = 1;
-        return 0;
-    }
-    return a * b;
+    int wraps = a != 0 && b > SIZE_MAX / 4 / a;
+    walk->bad_ |= wraps;
+    return wraps ? 0 : a * b;
 }
 
 /* Room for count x each things of the given size; where it is, if there is a block already. */
@@ -1352,31 +1268,22 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
 {
     size_t at = walk->at_, bytes = npksdi_times(walk, npksdi_times(walk, count, each), size);
     bytes = (bytes + NPKSDI_ALIGNMENT - 1) / NPKSDI_ALIGNMENT * NPKSDI_ALIGNMENT;
-    if (bytes > SIZE_MAX / 4 - at) {
-        walk->bad_ = 1;
-        return NULL;
-    }
-    walk->at_ += bytes;
+    walk->bad_ |= bytes > SIZE_MAX / 4 - at;
+    walk->at_ += walk->bad_ ? 0 : bytes;
     return walk->block_ != NULL ? walk->block_ + at : NULL;
 }
 
 /* A number of a blob, little-endian. */
 static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
-    if (walk->mode_ == NPKSDI_READ) {
-        *value = 0;
-        if (walk->size_ - walk->at_ < bytes) {
-            walk->bad_ = 1;
-            return;
-        }
-    }
-    for (size_t k = 0; k < bytes; k++) {
-        if (walk->mode_ == NPKSDI_READ)
-            *value |= (uint64_t)walk->blob_[walk->at_ + k] << (8 * k);
+    int reading = walk->mode_ == NPKSDI_READ, cut = reading && walk->size_ - walk->at_ < bytes;
+    *value = reading ? 0 : *value;
+    walk->bad_ |= cut;
+    for (size_t k = 0; k < bytes && !cut; k++, walk->at_++)
+        if (reading)
+            *value |= (uint64_t)walk->blob_[walk->at_] << (8 * k);
         else if (walk->block_ != NULL)
-            walk->block_[walk->at_ + k] = (unsigned char)(*value >> (8 * k));
-    }
-    walk->at_ += bytes;
+            walk->block_[walk->at_] = (unsigned char)(*value >> (8 * k));
 }
 static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
 {
@@ -1390,36 +1297,25 @@ static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
         *value = walk->bad_ ? 0 : pun.value;
 }
 
-/* Are the numbers themselves to be written or read? */
-static int npksdi_transfers(npksdi_walk *walk, size_t count, size_t each, size_t size, int saved)
-{
-    if (!saved)
-        return 0;
-    if (walk->mode_ == NPKSDI_READ || walk->block_ != NULL)
-        return 1;
-    walk->at_ += count * each * size;
-    return 0;
-}
-static void npksdi_visit_npksd_real(npksdi_walk *walk, npksd_real **array, size_t count,
-                                    size_t each, int saved)
+/* One array of the list: placed, or written or read. Returns where it is. */
+static void *npksdi_visit(npksdi_walk *walk, void *array, size_t count, size_t each, size_t size,
+                          int saved)
 {
     if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (npksd_real *)npksdi_room(walk, count, each, sizeof **array);
-    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
-        for (size_t k = 0; k < count * each; k++)
-            npksdi_blob_real(walk, *array + k);
-}
-static void npksdi_visit_uint32_t(npksdi_walk *walk, uint32_t **array, size_t count, size_t each,
-                                  int saved)
-{
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (uint32_t *)npksdi_room(walk, count, each, sizeof **array);
-    else if (npksdi_transfers(walk, count, each, sizeof **array, saved))
-        for (size_t k = 0; k < count * each; k++) {
-            uint64_t word = (*array)[k];
-            npksdi_blob_word(walk, &word, 4);
-            (*array)[k] = (uint32_t)word;
-        }
+        return npksdi_room(walk, count, each, size);
+    size_t all = saved ? count * each : 0;
+    if (walk->mode_ == NPKSDI_WRITE && walk->block_ == NULL) {
+        walk->at_ += all * size;
+        all = 0;
+    }
+    for (size_t k = 0; k < all && saved == NPKSDI_REALS; k++)
+        npksdi_blob_real(walk, (npksd_real *)array + k);
+    for (size_t k = 0; k < all && saved == NPKSDI_WORDS; k++) {
+        uint64_t word = ((uint32_t *)array)[k];
+        npksdi_blob_word(walk, &word, 4);
+        ((uint32_t *)array)[k] = (uint32_t)word;
+    }
+    return array;
 }
 
 /* ======== >>options: every range in one place, and the families they describe ======== */
@@ -1434,13 +1330,8 @@ typedef struct npksdi_family {
     size_t sums_at_; /* reals from the start of a coordinate's sums (or of the shared ones) */
 } npksdi_family;
 
-enum {
-    NPKSDI_FAMILIES_MAX = 3,
-    NPKSDI_RIDGES_MAX = 3,
-    NPKSDI_CANDIDATES = NPKSDI_FAMILIES_MAX * NPKSDI_RIDGES_MAX,
-    NPKSDI_KEPT_MAX = 1000,
-    NPKSDI_MARGINS = 6 /* numbers of MARGIN */
-};
+enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3 };
+enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 6 }; /* rows of the fit; numbers of MARGIN */
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1463,55 +1354,47 @@ static int npksdi_wild(const npksd_options *o)
 
 static size_t npksdi_summary_dim(const npksd_options *o, size_t m)
 {
-    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK)
+    if (m == 1 || o->estimator == NPKSD_ESTIMATOR_CALLBACK || o->summary == NPKSD_SUMMARY_NONE)
         return 0;
-    switch (o->summary) {
-    case NPKSD_SUMMARY_MEAN: return 1;
-    case NPKSD_SUMMARY_MEAN_VAR:
-    case NPKSD_SUMMARY_NEIGHBOURS: return 2;
-    case NPKSD_SUMMARY_ALL: return m - 1;
-    case NPKSD_SUMMARY_CALLBACK: return o->summary_dim;
-    default: return 0;
-    }
+    if (o->summary == NPKSD_SUMMARY_CALLBACK)
+        return o->summary_dim;
+    return o->summary == NPKSD_SUMMARY_ALL ? m - 1 : (o->summary == NPKSD_SUMMARY_MEAN ? 1 : 2);
 }
 
-/* How many polynomials in d <= 2 variables there are up to a total degree. */
-static size_t npksdi_t_terms(size_t d, size_t degree)
+/* Polynomials in so many variables up to a total degree: variables + degree choose variables. */
+static size_t npksdi_terms(size_t variables, size_t degree)
 {
-    return d == 0 ? 1 : (d == 1 ? degree + 1 : (degree + 1) * (degree + 2) / 2);
+    size_t terms = 1;
+    for (size_t v = 1; v <= variables; v++)
+        terms = terms * (degree + v) / v;
+    return terms;
 }
 
-/* Describe a family for these options; returns its number of features, SIZE_MAX / 4 when absurd. */
+/* Describe a family for these options; returns its number of features. */
 static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m,
                                      size_t kept)
 {
-    size_t d = npksdi_summary_dim(o, m), p = 0;
-    int all = m > 1 && o->summary == NPKSD_SUMMARY_ALL;
+    size_t d = npksdi_summary_dim(o, m);
     NPKSD_MEMSET(f, 0, sizeof *f);
-    if (d > SIZE_MAX / 16)
-        return SIZE_MAX / 4;
     f->kind_ = kind;
-    f->shared_ = all && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
+    f->shared_ = m > 1 && o->summary == NPKSD_SUMMARY_ALL
+        && (kind == NPKSD_ESTIMATOR_GAUSS || kind == NPKSD_ESTIMATOR_RBF);
     f->t_terms_ = 1;
     if (kind == NPKSD_ESTIMATOR_GAUSS) {
-        p = 2 + d;
+        f->features_ = 2 + d;
     } else if (kind == NPKSD_ESTIMATOR_POLY) {
         f->degree_ = o->degree > 0 ? o->degree : 3;
-        if (d > 2)
-            p = 1 + f->degree_ + 2 * d;
-        for (size_t g = 0; g <= f->degree_ && d <= 2; g++) /* g: degree in t */
-            p += (d == 2 ? g + 1 : (d == 1 || g == 0)) * (f->degree_ - g + 1);
+        f->features_ = d > 2 ? 1 + f->degree_ + 2 * d : npksdi_terms(1 + d, f->degree_);
     } else if (kind == NPKSD_ESTIMATOR_SPLINE) {
         f->degree_ = o->degree > 0 ? o->degree : 1;
         f->basis_ = o->basis > 0 ? o->basis : 10;
-        f->t_terms_ = d > 2 ? 1 : npksdi_t_terms(d, f->degree_);
-        p = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
+        f->t_terms_ = d > 2 ? 1 : npksdi_terms(d, f->degree_);
+        f->features_ = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
     } else {
         f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, kept);
-        p = 2 + d + f->basis_;
+        f->features_ = 2 + d + f->basis_;
     }
-    f->features_ = p;
-    return p;
+    return f->features_;
 }
 
 /* Rows of the fit sample that are kept: they fix scale, range, knots, edges and bandwidth. */
@@ -1521,144 +1404,70 @@ static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
                            npksdi_max_size(2, 4000000 / m));
 }
 
+/* Components that make numbers of n rows of m. */
+static unsigned npksdi_able_components(const npksd_options *o, size_t n, size_t m)
+{
+    unsigned pair = NPKSD_COMPONENT_PAIR, u = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
+    int no_u = n == 1 && o->statistic == NPKSD_STATISTIC_U;
+    return o->components & ~(m == 1 ? pair : 0) & ~(no_u ? u : 0);
+}
+/* Several numbers, or a two-sided one (MIRROR), must be made comparable first. */
+static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
+{
+    unsigned c = npksdi_able_components(o, n, m);
+    int u_and_v = o->statistic == NPKSD_STATISTIC_UV && n > 1;
+    int single = c == NPKSD_COMPONENT_STEIN ? o->scale_count == 1 : c == NPKSD_COMPONENT_MOMENT;
+    return !((single && !u_and_v) || c == NPKSD_COMPONENT_PAIR) || o->diagnose;
+}
+
 static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
 {
     return npksdi_finite(&value, 1) && value >= low && value <= high;
 }
-static int npksdi_is_flag(int value) { return value == 0 || value == 1; }
+static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low && v <= high; }
 
-/* Numbers that the components make of n rows of m; *two_sided if there is one among them. */
-static size_t npksdi_count_numbers(const npksd_options *o, size_t n, size_t m, int *two_sided)
-{
-    size_t scales = o->scale_count > 0 ? o->scale_count : 2;
-    size_t forms = (size_t)(o->statistic != NPKSD_STATISTIC_U)
-        + (size_t)(o->statistic != NPKSD_STATISTIC_V && n > 1);
-    unsigned c = o->components;
-    *two_sided = (c & (NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MARGIN)) != 0;
-    return (c & NPKSD_COMPONENT_STEIN ? scales * forms : 0)
-        + (c & NPKSD_COMPONENT_MIRROR ? scales : 0) + (c & NPKSD_COMPONENT_MOMENT ? forms : 0)
-        + (c & NPKSD_COMPONENT_MMD ? 2 : 0) + (c & NPKSD_COMPONENT_MARGIN ? NPKSDI_MARGINS : 0)
-        + (c & NPKSD_COMPONENT_PAIR && m > 1 ? 1 : 0);
-}
-/* Several numbers, or a two-sided one, must be made comparable first. */
-static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
-{
-    int two_sided;
-    return npksdi_count_numbers(o, n, m, &two_sided) > 1 || two_sided || o->diagnose;
-}
+/* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
+   range of a whole number, where a negative one is too large. */
+#define NPKSDI_REAL(field, low, high, text)                                                        \
+    NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
+#define NPKSDI_WHOLE(field, low, high, text)                                                       \
+    NPKSDI_REFUSE(!npksdi_in_sizes((size_t)o->field, low, high), #field ": " text)
 
-/* A rule: what holds of bad options, and the sentence that says so. */
-#define NPKSDI_REFUSE(condition, sentence)                                                         \
-    if (condition)                                                                                 \
-    return sentence
-
-static const char *npksdi_problem_sizes(const npksd_options *o, size_t n, size_t m)
-{
-    const size_t most = 268435456;
-    NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
-    NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
-                  "n and m: too many numbers");
-    NPKSDI_REFUSE(o->fit_rows < 2 || o->fit_rows > most, "fit_rows: from 2 to 2^28");
-    NPKSDI_REFUSE(o->replicates < 1 || o->replicates > most, "replicates: from 1 to 2^28");
-    NPKSDI_REFUSE(!npksdi_finite(&o->alpha, 1) || !(o->alpha > 0) || !(o->alpha < 1),
-                  "alpha: between 0 and 1, exclusive");
-    NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
-                  "replicates: 1/(replicates+1) > alpha can never reject");
-    NPKSDI_REFUSE(o->pilot > most, "pilot: at most 2^28");
-    NPKSDI_REFUSE(o->resample > 16777216, "resample: at most 2^24");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->resample_redraw) || !npksdi_is_flag(o->resample_distinct),
-                  "resample_redraw, resample_distinct: 0 or 1");
-    NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
-                  "resample: more than m coordinates cannot be distinct");
-    NPKSDI_REFUSE(o->block < 1, "block: at least 1");
-    NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
-                  "allocator: both functions or neither");
-    NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
-                  "rng: next_fn is missing");
-    return NULL;
-}
-
-static const char *npksdi_problem_scores(const npksd_options *o, size_t m)
+/* The rules of scores and calibration. */
+static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_t m)
 {
     npksdi_family family;
-    int kind = o->estimator;
-    NPKSDI_REFUSE(o->summary < NPKSD_SUMMARY_MEAN || o->summary > NPKSD_SUMMARY_CALLBACK,
-                  "summary: unknown value");
-    NPKSDI_REFUSE(o->summary == NPKSD_SUMMARY_CALLBACK
-                      && (o->summary_fn == NULL || o->summary_dim == 0),
+    int by_callback = o->summary == NPKSD_SUMMARY_CALLBACK, wild = npksdi_wild(o);
+    int kind = o->estimator,
+        splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
+    NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
+    NPKSDI_REFUSE(by_callback && (o->summary_fn == NULL || o->summary_dim == 0),
                   "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
-    NPKSDI_REFUSE(kind < NPKSD_ESTIMATOR_AUTO || kind > NPKSD_ESTIMATOR_CALLBACK,
-                  "estimator: unknown value");
+    NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
     NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
                   "score_fn: needed for NPKSD_ESTIMATOR_CALLBACK");
-    NPKSDI_REFUSE(
-        o->degree > 8
-            || (o->degree > 3 && (kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO)),
-        "degree: at most 8 (in t, for SPLINE: 3)");
-    NPKSDI_REFUSE(o->basis > NPKSD_FEATURES_MAX, "basis: at most 256");
+    NPKSDI_WHOLE(degree, 0, splines ? 3 : 8, "at most 8 (in t, for SPLINE: 3)");
+    NPKSDI_WHOLE(basis, 0, NPKSD_FEATURES_MAX, "at most 256");
     NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
                   "basis: a cubic spline has at least 4");
-    NPKSDI_REFUSE(!npksdi_in_range(o->ridge, 0, NPKSDI_C(1e6)), "ridge: from 0 to 1e6");
+    NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
+    size_t most = NPKSD_FEATURES_MAX, d = npksdi_summary_dim(o, m), kept = npksdi_kept_rows(o, m);
     NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-                      && npksdi_describe_family(&family, kind, o, m, npksdi_kept_rows(o, m))
-                          > NPKSD_FEATURES_MAX,
+                      && (d > most || npksdi_describe_family(&family, kind, o, m, kept) > most),
                   "estimator, summary, degree, basis: more than 256 features a coordinate");
-    NPKSDI_REFUSE(npksdi_summary_dim(o, m) > 65536 && o->summary == NPKSD_SUMMARY_CALLBACK,
-                  "summary_dim: too large");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->standardize), "standardize: 0 or 1");
-    NPKSDI_REFUSE(!npksdi_in_range(o->smooth, 0, 1000),
-                  "smooth: from 0 to 1000 standard deviations");
-    return NULL;
-}
-
-static const char *npksdi_problem_statistic(const npksd_options *o, size_t n, size_t m)
-{
-    int two_sided;
-    NPKSDI_REFUSE(o->kernel != NPKSD_KERNEL_GAUSS && o->kernel != NPKSD_KERNEL_IMQ,
-                  "kernel: unknown value");
-    NPKSDI_REFUSE(!npksdi_in_range(o->bandwidth, 0, NPKSDI_UNSCALED_CLAMP),
-                  "bandwidth: finite and not negative");
-    NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
-                  "bandwidth: too small");
-    NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
-                  "scales, scale_count: at most 16, and a pointer to as many");
-    for (size_t c = 0; c < o->scale_count; c++)
-        NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
-                      "scales: from 1e-6 to 1e6");
-    NPKSDI_REFUSE(o->form != NPKSD_FORM_VECTOR && o->form != NPKSD_FORM_SCALAR,
-                  "form: unknown value");
-    NPKSDI_REFUSE(o->statistic < NPKSD_STATISTIC_U || o->statistic > NPKSD_STATISTIC_V,
-                  "statistic: unknown value");
-    NPKSDI_REFUSE(o->components == 0 || o->components > NPKSD_COMPONENT_ALL,
-                  "components: some of NPKSD_COMPONENT_");
-    if (npksdi_count_numbers(o, n, m, &two_sided) == 0)
-        return m > 1 || o->components != NPKSD_COMPONENT_PAIR
-            ? "statistic: a U-statistic needs two rows"
-            : "components: PAIR needs two columns";
-    NPKSDI_REFUSE(o->features > 1048576, "features: at most 2^20");
-    NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
-                  "features: for the Gaussian kernel only");
-    NPKSDI_REFUSE(!npksdi_is_flag(o->diagnose), "diagnose: 0 or 1");
-    NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
-                  "diagnose: in linear time only for NPKSD_FORM_VECTOR");
-    return NULL;
-}
-
-static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, size_t m)
-{
-    NPKSDI_REFUSE(o->calibration != NPKSD_CALIBRATE_MONTE_CARLO && !npksdi_wild(o),
-                  "calibration: unknown value");
-    if (npksdi_wild(o)) {
-        NPKSDI_REFUSE(o->estimator != NPKSD_ESTIMATOR_CALLBACK,
-                      "calibration: the wild bootstrap is wrong for estimated scores");
-        NPKSDI_REFUSE(o->components != NPKSD_COMPONENT_STEIN,
-                      "components: the wild bootstrap allows STEIN only");
-        NPKSDI_REFUSE(o->features > 0 || o->smooth > 0,
-                      "features, smooth: not with the wild bootstrap");
-        NPKSDI_REFUSE(o->stop_after > 0 || o->resample_redraw,
-                      "stop_after, resample_redraw: not with the wild bootstrap");
-    }
-    NPKSDI_REFUSE(o->stop_after > o->replicates, "stop_after: at most replicates");
+    NPKSDI_REFUSE(d > 65536 && by_callback, "summary_dim: too large");
+    NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
+    NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
+    NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
+    NPKSDI_REFUSE(wild && o->estimator != NPKSD_ESTIMATOR_CALLBACK,
+                  "calibration: the wild bootstrap is wrong for estimated scores");
+    NPKSDI_REFUSE(wild && o->components != NPKSD_COMPONENT_STEIN,
+                  "components: the wild bootstrap allows STEIN only");
+    NPKSDI_REFUSE(wild && (o->features > 0 || o->smooth > 0),
+                  "features, smooth: not with the wild bootstrap");
+    NPKSDI_REFUSE(wild && (o->stop_after > 0 || o->resample_redraw),
+                  "stop_after, resample_redraw: not with the wild bootstrap");
+    NPKSDI_WHOLE(stop_after, 0, o->replicates, "at most replicates");
     NPKSDI_REFUSE(o->stop_after > 0 && o->diagnose,
                   "stop_after: not with a diagnosis, whose p-values it does not cover");
     NPKSDI_REFUSE(o->pilot < 2 && npksdi_needs_pilot(o, n, m),
@@ -1668,33 +1477,63 @@ static const char *npksdi_problem_calibration(const npksd_options *o, size_t n, 
 
 NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, size_t m)
 {
-    if (o == NULL)
-        return "options: a NULL pointer";
-    const char *problem = npksdi_problem_sizes(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_statistic(o, n, m);
-    if (problem == NULL)
-        problem = npksdi_problem_scores(o, m);
-    if (problem == NULL)
-        problem = npksdi_problem_calibration(o, n, m);
-    return problem;
+    const size_t most = 268435456;
+    NPKSDI_REFUSE(o == NULL, "options: a NULL pointer");
+    NPKSDI_REFUSE(n == 0 || m == 0, "n and m: there must be at least one row and one coordinate");
+    NPKSDI_REFUSE(n > most || m > 4000000 || n > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "n and m: too many numbers");
+    NPKSDI_WHOLE(fit_rows, 2, most, "from 2 to 2^28");
+    NPKSDI_WHOLE(replicates, 1, most, "from 1 to 2^28");
+    NPKSDI_REAL(alpha, NPKSDI_TINY, 1 - NPKSDI_EPSILON / 2, "between 0 and 1, exclusive");
+    NPKSDI_REFUSE(1 / ((npksd_real)o->replicates + 1) > o->alpha,
+                  "replicates: 1/(replicates+1) > alpha can never reject");
+    NPKSDI_WHOLE(pilot, 0, most, "at most 2^28");
+    NPKSDI_WHOLE(resample, 0, 16777216, "at most 2^24");
+    NPKSDI_REFUSE((o->resample_redraw | o->resample_distinct) & ~1,
+                  "resample_redraw, resample_distinct: 0 or 1");
+    NPKSDI_REFUSE(o->resample_distinct && o->resample > m,
+                  "resample: more than m coordinates cannot be distinct");
+    NPKSDI_WHOLE(block, 1, SIZE_MAX, "at least 1");
+    NPKSDI_REFUSE((o->allocator.alloc_fn == NULL) != (o->allocator.free_fn == NULL),
+                  "allocator: both functions or neither");
+    NPKSDI_REFUSE(o->rng.next_fn == NULL && (o->rng.seek_fn != NULL || o->rng.user_data != NULL),
+                  "rng: next_fn is missing");
+    NPKSDI_WHOLE(kernel, 0, NPKSD_KERNEL_IMQ, "unknown value");
+    NPKSDI_REAL(bandwidth, 0, NPKSDI_UNSCALED_CLAMP, "finite and not negative");
+    NPKSDI_REFUSE(o->bandwidth > 0 && o->bandwidth < 1 / NPKSDI_UNSCALED_CLAMP,
+                  "bandwidth: too small");
+    NPKSDI_REFUSE(o->scale_count > NPKSD_SCALES_MAX || (o->scale_count > 0 && o->scales == NULL),
+                  "scales, scale_count: at most 16, and a pointer to as many");
+    for (size_t c = 0; c < o->scale_count; c++)
+        NPKSDI_REFUSE(!npksdi_in_range(o->scales[c], NPKSDI_C(1e-6), NPKSDI_C(1e6)),
+                      "scales: from 1e-6 to 1e6");
+    NPKSDI_WHOLE(form, 0, NPKSD_FORM_SCALAR, "unknown value");
+    NPKSDI_WHOLE(statistic, 0, NPKSD_STATISTIC_V, "unknown value");
+    NPKSDI_WHOLE(components, 1, NPKSD_COMPONENT_ALL, "some of NPKSD_COMPONENT_");
+    NPKSDI_REFUSE(m == 1 && o->components == NPKSD_COMPONENT_PAIR,
+                  "components: PAIR needs two columns");
+    NPKSDI_REFUSE(!npksdi_able_components(o, n, m), "statistic: a U-statistic needs two rows");
+    NPKSDI_WHOLE(features, 0, 1048576, "at most 2^20");
+    NPKSDI_REFUSE(o->features > 0 && o->kernel != NPKSD_KERNEL_GAUSS,
+                  "features: for the Gaussian kernel only");
+    NPKSDI_WHOLE(diagnose, 0, 1, "0 or 1");
+    NPKSDI_REFUSE(o->diagnose && o->features > 0 && o->form == NPKSD_FORM_SCALAR,
+                  "diagnose: in linear time only for NPKSD_FORM_VECTOR");
+    return npksdi_scores_problem(o, n, m);
 }
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
-/* Kernels at several bandwidths, widest first; the base, scale 1, is always among them. A Gaussian
-   kernel whose scale is the last one's over 2^k is that one squared k times, so that one exp a pair
-   is enough, and always at the same scale; otherwise squarings_ is -1 and it has an exp of its
-   own. */
-typedef struct npksdi_kernels {
-    size_t count_, base_;
-    npksd_real scale_[NPKSD_SCALES_MAX + 1];
-    npksd_real floor_[NPKSD_SCALES_MAX + 1]; /* before squaring: keeps the result a normal number */
-    int squarings_[NPKSD_SCALES_MAX + 1];
-    int doublings_[NPKSD_SCALES_MAX + 1];  /* linear time: of the angles of an earlier kernel ... */
-    size_t doubled_[NPKSD_SCALES_MAX + 1]; /* ... which is this one; 0 doublings: none */
-    unsigned wanted_[NPKSD_SCALES_MAX + 1]; /* NPKSD_COMPONENT_ that use it for every data set */
-} npksdi_kernels;
+/* The kernel at one of several bandwidths; widest first, and the base, scale 1, is always among them.
+   A Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
+   that all pairs need one exp, at the same scale; otherwise it has an exp of its own. In linear time
+   scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
+typedef struct npksdi_kernel {
+    npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
+    int squarings_;            /* -1: an exp of its own */
+    size_t doubled_;           /* whose angles; itself: its own */
+    unsigned wanted_;          /* NPKSD_COMPONENT_ that use it for every data set */
+} npksdi_kernel;
 
 /* One of the numbers whose largest is the statistic. */
 typedef struct npksdi_number {
@@ -1713,50 +1552,54 @@ enum {
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
     NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
 };
-#define NPKSDI_CONSTANT UINT32_MAX /* family of a coordinate that never changes: s = -x */
+static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
+
+/* A scaled value: z = (x - centre) / scale. In halves: the difference of 1e308 and -1e308 is then
+   finite. 1/scale may be too small for a normal number: a power of two times a factor from 1 to 2. */
+typedef struct npksdi_ruler {
+    npksd_real half_centre_, power_, factor_;
+} npksdi_ruler;
 
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
     /* scale: z = (x - centre) / scale, as a ruler; box: range of kept rows, caller's units */     \
-    X(npksd_real, centre_, m, 1, SAVED)                                                            \
-    X(npksd_real, scale_, m, 1, SAVED)                                                             \
-    X(npksd_real, ruler_, m, 3, LOCAL)                                                             \
-    X(npksd_real, box_low_, m, 1, SAVED)                                                           \
-    X(npksd_real, box_high_, m, 1, SAVED)                                                          \
+    X(npksd_real, centre_, m, 1, REALS)                                                            \
+    X(npksd_real, scale_, m, 1, REALS)                                                             \
+    X(npksdi_ruler, ruler_, m, 1, LOCAL)                                                           \
+    X(npksd_real, box_low_, m, 1, REALS)                                                           \
+    X(npksd_real, box_high_, m, 1, REALS)                                                          \
     /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */      \
-    X(uint32_t, family_of_, m, 1, SAVED)                                                           \
-    X(npksd_real, x_low_, m, 1, SAVED)                                                             \
-    X(npksd_real, x_high_, m, 1, SAVED)                                                            \
-    X(npksd_real, knot_low_, m, 1, SAVED)                                                          \
-    X(npksd_real, knot_inverse_, m, 1, SAVED)                                                      \
-    X(npksd_real, summary_centre_, m, d, SAVED)                                                    \
-    X(npksd_real, summary_inverse_, m, d, SAVED)                                                   \
-    X(npksd_real, t_low_, m, d, SAVED)                                                             \
-    X(npksd_real, t_high_, m, d, SAVED)                                                            \
-    X(npksd_real, theta_, m, owner->theta_stride_, SAVED)                                          \
-    X(npksd_real, centres_, centre, owner->centre_count_, SAVED)                                   \
+    X(uint32_t, family_of_, m, 1, WORDS)                                                           \
+    X(npksd_real, x_low_, m, 1, REALS)                                                             \
+    X(npksd_real, x_high_, m, 1, REALS)                                                            \
+    X(npksd_real, knot_low_, m, 1, REALS)                                                          \
+    X(npksd_real, knot_inverse_, m, 1, REALS)                                                      \
+    X(npksd_real, summary_centre_, m, d, REALS)                                                    \
+    X(npksd_real, summary_inverse_, m, d, REALS)                                                   \
+    X(npksd_real, t_low_, m, d, REALS)                                                             \
+    X(npksd_real, t_high_, m, d, REALS)                                                            \
+    X(npksd_real, theta_, m, owner->features_max_, REALS)                                          \
+    X(npksd_real, centres_, centre, owner->centre_count_, REALS)                                   \
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
-    X(npksd_real, weights_, m, 1, SAVED)                                                           \
-    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, SAVED)                      \
-    /* margins: normal score of a code; edges; share of rows up to a code; means; pairs */         \
+    X(npksd_real, weights_, m, 1, REALS)                                                           \
+    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, REALS)                      \
+    /* margins: normal score of a code; edges, their codes; rows below a code; means; pairs */     \
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
-    X(npksd_real, edges_, margins, NPKSDI_EDGES, SAVED)                                            \
-    X(npksd_real, shares_, margins, NPKSDI_CODES, SAVED)                                           \
+    X(npksd_real, edges_, margins, NPKSDI_EDGES, REALS)                                            \
     X(uint32_t, edge_codes_, margins, NPKSDI_EDGES, LOCAL)                                         \
-    X(npksd_real, edge_F_, margins, NPKSDI_EDGES, LOCAL)                                           \
-    X(npksd_real, edge_weights_, margins, NPKSDI_EDGES, LOCAL)                                     \
-    X(npksd_real, means_, margins, 1, SAVED)                                                       \
-    X(npksd_real, squares_, margins, 1, SAVED)                                                     \
-    X(npksd_real, tails_, margins, 1, SAVED)                                                       \
-    X(uint32_t, paired_, owner->pair_columns_, 1, SAVED)                                           \
-    X(npksd_real, correlations_, owner->pair_columns_, pairs, SAVED)                               \
+    X(uint32_t, counts_, margins, NPKSDI_CODES + 1, WORDS)                                         \
+    X(npksd_real, means_, margins, 1, REALS)                                                       \
+    X(npksd_real, squares_, margins, 1, REALS)                                                     \
+    X(npksd_real, tails_, margins, 1, REALS)                                                       \
+    X(uint32_t, paired_, owner->pair_columns_, 1, WORDS)                                           \
+    X(npksd_real, correlations_, owner->pair_columns_, pairs, REALS)                               \
     /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
-    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, SAVED)                               \
-    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, SAVED)                          \
+    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, REALS)                               \
+    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, REALS)                          \
     /* what makes the numbers comparable, and behind them those of the columns */                  \
-    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, SAVED)                                      \
-    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, SAVED)                                        \
-    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, SAVED)
+    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, REALS)                                      \
+    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, REALS)                                        \
+    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS)
 
 typedef struct npksdi_model {
     npksd_options options_; /* checked; scales are in kernels_ */
@@ -1764,12 +1607,12 @@ typedef struct npksdi_model {
     unsigned flags_;
     int summary_; /* NPKSD_SUMMARY_, NONE for one column */
     size_t d_;    /* numbers in t */
-    size_t family_count_, theta_stride_, centre_count_, features_max_;
+    size_t family_count_, centre_count_, features_max_, work_panels_;
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
     size_t columns_; /* most columns that the operator can have */
     npksd_real bandwidth_;
-    npksdi_kernels kernels_;
-    size_t frequency_panels_;
+    npksdi_kernel kernel_[NPKSD_SCALES_MAX + 1];
+    size_t kernel_count_, base_, frequency_panels_;
     int has_margins_, has_waves_;
     size_t pair_columns_;
     npksd_real reference_rows_;
@@ -1787,21 +1630,15 @@ static void npksdi_model_arrays(npksdi_model *owner, npksdi_walk *walk)
     NPKSDI_MODEL_ARRAYS(NPKSDI_VISIT)
 }
 
-/* NPKSDI_G rows against a panel: G = x.x', A, C, D and r as >>tiles has them; the Gaussian kernel
-   that the next one is made from; the kernels in use; u. */
+/* NPKSDI_G rows against a panel, see >>tiles: G = x.x', A, C, D and r; the Gaussian kernel that the
+   next one is made from; u; what pairs count; the kernel in use and where its parts are. */
 typedef struct npksdi_tile {
     npksd_real G_[NPKSDI_TILE], A_[NPKSDI_TILE], C_[NPKSDI_TILE], D_[NPKSDI_TILE], r_[NPKSDI_TILE];
-    npksd_real chain_[NPKSDI_TILE], k0_[NPKSDI_TILE], k1_[NPKSDI_TILE], k2_[NPKSDI_TILE];
-    npksd_real u_[NPKSDI_TILE], mask_[NPKSDI_TILE];
+    npksd_real chain_[NPKSDI_TILE], u_[NPKSDI_TILE], mask_[NPKSDI_TILE], kernel_[3 * NPKSDI_TILE];
+    const npksd_real *k0_, *k1_, *k2_;
+    size_t row_, column_; /* first of the rows, of the panel */
+    int masked_;          /* mask_ is not 1 everywhere */
 } npksdi_tile;
-
-static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, size_t count,
-                                     size_t each, int saved)
-{
-    (void)saved;
-    if (walk->mode_ <= NPKSDI_PLACE)
-        *array = (npksdi_tile *)npksdi_room(walk, count, each, sizeof **array);
-}
 
 /* T = NPKSDI_T rows of a panel, k columns of the operator, p features. */
 #define NPKSDI_SCRATCH_ARRAYS(X)                                                                   \
@@ -1812,14 +1649,15 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
     X(npksd_real, t_, model->d_ + npksdi_ceil_div(model->d_, T), T, LOCAL)                         \
     X(npksd_real, totals_, 2, T, LOCAL)                                                            \
     X(npksd_real, scores_, m, T, LOCAL)                                                            \
-    X(npksd_real, phi_, npksdi_max_size(p, 4), T, LOCAL)                                           \
-    X(npksd_real, slope_, npksdi_max_size(p, 4), T, LOCAL)                                         \
+    X(npksd_real, phi_, p, T, LOCAL)                                                               \
+    X(npksd_real, slope_, p, T, LOCAL)                                                             \
     X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
-    X(npksd_real, work_, 36 + 45, T, LOCAL)                                                        \
+    /* 4 splines in x and their slopes; products of polynomials in t, these, slopes */             \
+    X(npksd_real, work_, model->work_panels_, T, LOCAL)                                            \
     X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
     /* columns of the Stein kernel: x, w s, their sum, w x; |x|^2, s.x, |w x|^2, |w s|^2 */        \
     X(npksd_real, weights_, m, 1, LOCAL)                                                           \
-    X(npksd_real, picks_, m, 1, LOCAL)                                                             \
+    X(uint32_t, picks_, m, 1, LOCAL)                                                               \
     X(npksd_real, x_, padded, m, LOCAL)                                                            \
     X(npksd_real, s_, padded, k, LOCAL)                                                            \
     X(npksd_real, p_, padded, k, LOCAL)                                                            \
@@ -1837,9 +1675,9 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
     X(npksd_real, raw_s_, diagnosed, m, LOCAL)                                                     \
     X(npksd_real, coordinate_, o->diagnose ? m : 0, T, LOCAL)                                      \
     X(npksd_real, row_sums_, padded, 1, LOCAL)                                                     \
-    /* sums over rows: codes, rows up to a code; z; normal scores: mean, 1/deviation, products */  \
+    /* sums over rows: codes, rows below a code; z; normal scores: mean, 1/deviation, products */  \
     X(uint32_t, codes_, margins, padded, LOCAL)                                                    \
-    X(uint32_t, upto_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                               \
+    X(uint32_t, below_, margins > 0 ? NPKSDI_CODES + 1 : 0, 1, LOCAL)                              \
     X(npksd_real, z_sums_, margins, T, LOCAL)                                                      \
     X(npksd_real, score_mean_, margins, 1, LOCAL)                                                  \
     X(npksd_real, score_inverse_, margins, 1, LOCAL)                                               \
@@ -1853,7 +1691,10 @@ static void npksdi_visit_npksdi_tile(npksdi_walk *walk, npksdi_tile **array, siz
 typedef struct npksdi_scratch {
     npksd_rng rng_;
     npksd_rng_state rng_state_;
+    uint64_t streams_; /* 0; a trial with the caller's rng: what makes its streams others */
     void *user_data_;
+    const npksd_real *panel_rows_; /* the panel in z_ is made of these rows of the caller */
+    size_t panel_count_;
     int bad_summary_;       /* summary_fn wrote NaN or infinity */
     int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
     int with_signs_;        /* wild bootstrap: pairs are multiplied by signs_ */
@@ -1869,7 +1710,7 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 {
     const npksd_options *o = &model->options_;
     size_t m = model->m_, k = model->columns_, padded = model->panels_ * NPKSDI_T, T = NPKSDI_T;
-    size_t p = model->features_max_, kernels = model->kernels_.count_, pairs = model->pair_columns_;
+    size_t p = model->features_max_, kernels = model->kernel_count_, pairs = model->pair_columns_;
     size_t widest = npksdi_max_size(p, npksdi_max_size(m + 1, pairs));
     size_t diagnosed = o->diagnose ? padded : 0, margins = model->has_margins_ ? m : 0;
     int linear = o->features > 0, unequal = o->resample > 0 || o->form == NPKSD_FORM_SCALAR;
@@ -1884,24 +1725,21 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 {
     const npksd_options *o = &model->options_;
-    int list[NPKSDI_FAMILIES_MAX];
-    size_t count = 0;
-    if (o->estimator == NPKSD_ESTIMATOR_AUTO) {
-        list[count++] = NPKSD_ESTIMATOR_GAUSS;
-        list[count++] = NPKSD_ESTIMATOR_SPLINE;
-        if (model->d_ == 1 || model->d_ == 2) /* curved in t, which a spline in x is not */
-            list[count++] = NPKSD_ESTIMATOR_POLY;
-        else if (model->summary_ == NPKSD_SUMMARY_ALL)
-            list[count++] = NPKSD_ESTIMATOR_RBF;
-    } else if (o->estimator != NPKSD_ESTIMATOR_CALLBACK) {
-        list[count++] = o->estimator;
-    }
+    int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO, few = model->d_ == 1 || model->d_ == 2;
+    int list[NPKSDI_FAMILIES_MAX] = { automatic ? (int)NPKSD_ESTIMATOR_GAUSS : o->estimator,
+                                      NPKSD_ESTIMATOR_SPLINE, /* straight in t; POLY is curved */
+                                      few ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
+    size_t count = few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
+    if (!automatic)
+        count = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : 1;
     for (size_t k = 0; k < count; k++) {
         npksdi_family *f = model->family_ + model->family_count_;
         size_t p = npksdi_describe_family(f, list[k], o, model->m_, kept_rows);
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
-        model->theta_stride_ = npksdi_max_size(model->theta_stride_, p);
+        size_t terms = npksdi_terms(model->d_ > 2 ? 0 : model->d_, f->degree_);
+        size_t work = 8 + terms + 3 * (f->degree_ + 1);
+        model->work_panels_ = npksdi_max_size(model->work_panels_, work);
         model->features_max_ = npksdi_max_size(model->features_max_, p);
         if (f->kind_ == NPKSD_ESTIMATOR_RBF)
             model->centre_count_ = f->basis_;
@@ -1910,20 +1748,18 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 }
 
 /* The kernel of a scale is wanted by these components; it is added to the list if it is new. */
-static size_t npksdi_want_kernel(npksdi_kernels *kernels, npksd_real scale, unsigned components)
+static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned components)
 {
+    npksdi_kernel *kernel = model->kernel_, added = { scale, 0, 0, 0, 0 };
     size_t c = 0;
-    while (c < kernels->count_ && kernels->scale_[c] > scale)
+    while (c < model->kernel_count_ && kernel[c].scale_ > scale)
         c++;
-    if (c == kernels->count_ || kernels->scale_[c] < scale) {
-        for (size_t k = kernels->count_++; k > c; k--) {
-            kernels->scale_[k] = kernels->scale_[k - 1];
-            kernels->wanted_[k] = kernels->wanted_[k - 1];
-        }
-        kernels->scale_[c] = scale;
-        kernels->wanted_[c] = 0;
+    if (c == model->kernel_count_ || kernel[c].scale_ < scale) {
+        for (size_t k = model->kernel_count_++; k > c; k--)
+            kernel[k] = kernel[k - 1];
+        kernel[c] = added;
     }
-    kernels->wanted_[c] |= components;
+    kernel[c].wanted_ |= components;
     return c;
 }
 
@@ -1938,60 +1774,50 @@ static int npksdi_power_of(npksd_real ratio, npksd_real base, int most)
 
 static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, size_t count)
 {
-    npksdi_kernels *kernels = &model->kernels_;
-    unsigned stein = model->options_.components & NPKSD_COMPONENT_STEIN;
-    unsigned mirror = model->options_.components & NPKSD_COMPONENT_MIRROR;
-    for (size_t k = 0; k < count && (stein | mirror); k++)
-        npksdi_want_kernel(kernels, scales[k], stein | mirror);
-    if (count == 0 && stein)
-        npksdi_want_kernel(kernels, NPKSDI_C(0.015625), stein);
-    if (count == 0 && (stein | mirror))
-        npksdi_want_kernel(kernels, NPKSDI_C(0.125), stein | mirror);
-    if (count == 0 && mirror)
-        npksdi_want_kernel(kernels, NPKSDI_C(0.5), mirror);
-    kernels->base_ = npksdi_want_kernel(kernels, 1, 0);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        npksd_real before = c > 0 ? kernels->scale_[c - 1] : 0, power = 1;
-        kernels->squarings_[c] = npksdi_power_of(before / kernels->scale_[c], 2, 6);
-        for (int k = 0; k < kernels->squarings_[c]; k++)
-            power *= 2;
-        kernels->floor_[c] = NPKSD_EXP(NPKSDI_EXP_LOW / power);
-        for (size_t from = 0; from < c; from++) {
-            int doublings = npksdi_power_of(kernels->scale_[from] / kernels->scale_[c], 4, 4);
-            if (doublings > 0) {
-                kernels->doublings_[c] = doublings;
-                kernels->doubled_[c] = from;
-            }
-        }
+    enum { STEIN = NPKSD_COMPONENT_STEIN, MIRROR = NPKSD_COMPONENT_MIRROR };
+    const npksd_real usual[3] = { NPKSDI_C(0.015625), NPKSDI_C(0.125), NPKSDI_C(0.5) };
+    const unsigned users[3] = { STEIN, STEIN | MIRROR, MIRROR };
+    for (size_t k = 0; k < (count > 0 ? count : 3); k++) {
+        unsigned wanted = model->options_.components & (count > 0 ? STEIN | MIRROR : users[k]);
+        if (wanted)
+            npksdi_want_kernel(model, count > 0 ? scales[k] : usual[k], wanted);
+    }
+    model->base_ = npksdi_want_kernel(model, 1, 0);
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        npksdi_kernel *kernel = model->kernel_ + c;
+        npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0;
+        kernel->squarings_ = npksdi_power_of(ratio, 2, 6);
+        kernel->floor_ = NPKSD_EXP(NPKSDI_EXP_LOW / (kernel->squarings_ > 0 ? ratio : 1));
+        kernel->doubled_ = c;
+        for (size_t from = 0; from < c; from++)
+            if (npksdi_power_of(model->kernel_[from].scale_ / kernel->scale_, 4, 4) > 0)
+                kernel->doubled_ = from;
     }
 }
 
 static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided, size_t at)
 {
-    npksdi_number *number = model->number_ + model->number_count_++;
-    number->kind_ = (unsigned char)kind;
-    number->u_ = (unsigned char)u;
-    number->two_sided_ = (unsigned char)two_sided;
-    number->at_ = (unsigned char)at;
+    npksdi_number number = { (unsigned char)kind, (unsigned char)u, (unsigned char)two_sided,
+                             (unsigned char)at };
+    model->number_[model->number_count_++] = number;
 }
 
 static void npksdi_plan_numbers(npksdi_model *model)
 {
     const npksd_options *o = &model->options_;
-    const npksdi_kernels *kernels = &model->kernels_;
     unsigned stein = NPKSD_COMPONENT_STEIN, mirror = NPKSD_COMPONENT_MIRROR;
     for (int u = 0; u < 2; u++) {
         if (u ? o->statistic == NPKSD_STATISTIC_V || model->n_ == 1
               : o->statistic == NPKSD_STATISTIC_U)
             continue;
-        for (size_t c = 0; c < kernels->count_; c++)
-            if (kernels->wanted_[c] & stein)
+        for (size_t c = 0; c < model->kernel_count_; c++)
+            if (model->kernel_[c].wanted_ & stein)
                 npksdi_add_number(model, stein, u, 0, c);
         if (o->components & NPKSD_COMPONENT_MOMENT)
             npksdi_add_number(model, NPKSD_COMPONENT_MOMENT, u, 0, 0);
     }
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c] & mirror)
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_ & mirror)
             npksdi_add_number(model, mirror, 0, 1, c);
     for (size_t band = 0; band < 2 && (o->components & NPKSD_COMPONENT_MMD); band++)
         npksdi_add_number(model, NPKSD_COMPONENT_MMD, 0, 0, band);
@@ -2025,8 +1851,8 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
-    for (size_t c = o->scale_count = 0; c < model->kernels_.count_ && options->scale_count > 0; c++)
-        o->scale_count += model->kernels_.wanted_[c] != 0; /* different ones, and used */
+    for (size_t c = o->scale_count = 0; c < model->kernel_count_ && options->scale_count > 0; c++)
+        o->scale_count += model->kernel_[c].wanted_ != 0; /* different ones, and used */
     npksdi_plan_numbers(model);
     model->gauge_count_ = model->number_count_ + (o->diagnose ? NPKSDI_COLUMN_NUMBERS * m : 0);
 }
@@ -2036,68 +1862,107 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
 static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
 {
     if (w->rng_.seek_fn != NULL)
-        w->rng_.seek_fn(stream, w->rng_.user_data);
+        w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
 }
 
-/* smooth > 0: add N(0, smooth^2) in scaled units to a column, or to all of them; to fit rows,
+/* smooth > 0: add N(0, smooth^2) in scaled units to columns from first to before end; to fit rows,
    replicates and observed rows alike. */
-static void npksdi_add_column_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
-                                    size_t count, size_t j)
-{
-    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
-        rows[a * model->m_ + j] +=
-            model->options_.smooth * model->scale_[j] * npksd_normal(&w->rng_);
-}
 static void npksdi_add_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
-                             size_t count)
+                             size_t count, size_t first, size_t end)
 {
-    for (size_t a = 0; a < count && model->options_.smooth > 0; a++)
-        for (size_t j = 0; j < model->m_; j++)
-            npksdi_add_column_noise(model, w, rows + a * model->m_, 1, j);
+    npksd_real smooth = model->options_.smooth;
+    for (size_t a = 0; a < count && smooth > 0; a++)
+        for (size_t j = first; j < end; j++)
+            rows[a * model->m_ + j] += smooth * model->scale_[j] * npksd_normal(&w->rng_);
 }
 
-/* z = (x - centre) / scale, clamped. In halves: the difference of 1e308 and -1e308 is then finite.
-   1/scale may be too small for a normal number, so it is a power of two times a factor from 1 to 2.
-   The ruler of a column is half its centre, that power and that factor. */
 static void npksdi_set_ruler(npksdi_model *model, size_t j)
 {
     npksdi_pun pun;
     pun.value = model->scale_[j]; /* positive and normal */
     npksdi_bits exponent = pun.bits >> NPKSDI_MANTISSA, most = 2 * NPKSDI_BIAS - 1;
     pun.bits = (2 * NPKSDI_BIAS - (exponent < most ? exponent : most)) << NPKSDI_MANTISSA;
-    model->ruler_[3 * j] = model->centre_[j] * NPKSDI_C(0.5);
-    model->ruler_[3 * j + 1] = pun.value;
-    model->ruler_[3 * j + 2] = 2 / (model->scale_[j] * pun.value);
+    npksdi_ruler ruler = { model->centre_[j] * NPKSDI_C(0.5), pun.value,
+                           2 / (model->scale_[j] * pun.value) };
+    model->ruler_[j] = ruler;
 }
-NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, const npksd_real *ruler)
+NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, npksdi_ruler ruler)
 {
-    return (x * NPKSDI_C(0.5) - ruler[0]) * ruler[1] * ruler[2];
+    return (x * NPKSDI_C(0.5) - ruler.half_centre_) * ruler.power_ * ruler.factor_;
 }
 static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_t j)
 {
-    return npksdi_clamp(npksdi_unclamped(x, model->ruler_ + 3 * j), NPKSDI_CLAMP);
+    return npksdi_clamp(npksdi_unclamped(x, model->ruler_[j]), NPKSDI_CLAMP);
 }
 
-/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
-   of ones, so that (1, z) is a feature vector as it stands. */
-NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, const npksd_real *rows, size_t count,
-                                   npksd_real *z)
+/* Lane by lane, sum_j a_j b_j over `count` columns of a panel. */
+NPKSDI_INLINE void npksdi_lane_dots(npksd_real *out, const npksd_real *a, const npksd_real *b,
+                                    size_t count)
 {
+    npksd_real sum[NPKSDI_T] = { 0 };
+    for (size_t j = 0; j < count; j++, a += NPKSDI_T, b += NPKSDI_T)
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            sum[l] += a[l] * b[l];
+    NPKSD_MEMCPY(out, sum, sizeof sum);
+}
+
+/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops: both become vector code. */
+NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
+                                  size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = npksdi_max(NPKSDI_EXP_LOW, factor * v[i]);
+    for (size_t i = 0; i < count; i++)
+        out[i] = NPKSDI_EXP_INSIDE(out[i]);
+}
+
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
+static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
+{
+    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
+                                                : 2 / (npksd_real)(1 + model->d_);
+}
+static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
+                        const npksd_real *centre, npksd_real *out)
+{
+    npksd_real r[NPKSDI_T];
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
+    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++) {
+        npksd_real apart = tt[k] - centre[1 + k / NPKSDI_T];
+        r[k % NPKSDI_T] += apart * apart;
+    }
+    npksdi_exp_all(out, r, -npksdi_bump_rate(model), NPKSDI_T);
+}
+/* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
+   of ones, so that (1, z) is a feature vector as it stands; for summary ALL bumps in R^m follow,
+   shared by all coordinates. Totals: sums of z and of z^2. */
+NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
+                                   const npksd_real *rows, size_t count)
+{
+    npksd_real *z = w->z_, *first = z + NPKSDI_T;
     size_t m = model->m_;
+    w->panel_rows_ = rows;
+    w->panel_count_ = count;
     for (size_t l = 0; l < NPKSDI_T; l++)
         z[l] = 1;
-    z += NPKSDI_T;
-    for (size_t j = 0; j < m; j++, z += NPKSDI_T) {
-        npksd_real half = model->ruler_[3 * j], power = model->ruler_[3 * j + 1];
-        npksd_real factor = model->ruler_[3 * j + 2];
+    for (size_t j = 0; j < m; j++) {
+        npksdi_ruler ruler = model->ruler_[j];
+        z += NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
             z[l] = rows[(l < count ? l : 0) * m + j];
         for (size_t l = 0; l < NPKSDI_T; l++)
-            z[l] = (z[l] * NPKSDI_C(0.5) - half) * power * factor;
+            z[l] = npksdi_unclamped(z[l], ruler);
         npksdi_limit(z, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
     }
+    NPKSD_MEMSET(w->totals_, 0, NPKSDI_T * sizeof *z);
+    for (size_t k = 0; k < m * NPKSDI_T; k++)
+        w->totals_[k % NPKSDI_T] += first[k];
+    npksdi_lane_dots(w->totals_ + NPKSDI_T, first, first, m);
+    for (size_t k = 0; k < model->centre_count_ && model->summary_ == NPKSD_SUMMARY_ALL; k++)
+        npksdi_bump(model, first, first + NPKSDI_T, model->centres_ + k * m, z += NPKSDI_T);
 }
 
 static int npksdi_is_constant(const npksdi_model *model, size_t j)
@@ -2120,32 +1985,16 @@ static size_t npksdi_spread_row(size_t n, size_t count, size_t j)
 
 /* ======== >>summaries: what a score knows of the other coordinates ======== */
 
-/* Sum and sum of squares of z over the coordinates. */
-static void npksdi_totals(const npksdi_model *model, npksdi_scratch *w)
-{
-    npksd_real sum[NPKSDI_T], square[NPKSDI_T];
-    const npksd_real *z = w->z_ + NPKSDI_T;
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        sum[l] = square[l] = 0;
-    for (size_t j = 0; j < model->m_; j++, z += NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            sum[l] += z[l];
-            square[l] += z[l] * z[l];
-        }
-    NPKSD_MEMCPY(w->totals_, sum, sizeof sum);
-    NPKSD_MEMCPY(w->totals_ + NPKSDI_T, square, sizeof square);
-}
-
 /* t of a callback, row by row; NaN and infinity are noted in the scratch. */
-static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *rows, size_t count, size_t i)
+static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
     const npksd_options *o = &model->options_;
     npksd_real *one = w->t_ + model->d_ * NPKSDI_T; /* the callback writes d neighbours */
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        int good = l < count;
+        int good = l < w->panel_count_;
         if (good) {
-            o->summary_fn(rows + l * model->m_, model->m_, i, one, o->summary_user_data);
+            const npksd_real *row = w->panel_rows_ + l * model->m_;
+            o->summary_fn(row, model->m_, i, one, o->summary_user_data);
             good = npksdi_finite(one, model->d_); /* NaN must not reach an exp */
             w->bad_summary_ |= !good;
         }
@@ -2162,8 +2011,7 @@ static npksd_status npksdi_summary_status(npksdi_scratch *w)
 }
 
 /* t of coordinate i, d x NPKSDI_T, from the panel in z_ and its totals, or from the rows. */
-static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const npksd_real *rows,
-                           size_t count, size_t i)
+static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
     size_t m = model->m_;
     const npksd_real *totals = w->totals_, *z = w->z_ + NPKSDI_T, *x = z + i * NPKSDI_T;
@@ -2189,41 +2037,29 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, const n
         NPKSD_MEMCPY(out, z, i * NPKSDI_T * sizeof *z);
         NPKSD_MEMCPY(out + i * NPKSDI_T, x + NPKSDI_T, (m - 1 - i) * NPKSDI_T * sizeof *z);
         break;
-    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, rows, count, i); break;
+    case NPKSD_SUMMARY_CALLBACK: npksdi_summary_callback(model, w, i); break;
     default: break;
     }
 }
 
 /* The same, centred and scaled by the fit sample; the other coordinates themselves already are. */
-static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w,
-                                    const npksd_real *rows, size_t count, size_t i)
+static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
-    npksdi_summary(model, w, rows, count, i);
+    npksdi_summary(model, w, i);
     for (size_t k = 0; k < model->d_ && model->summary_ != NPKSD_SUMMARY_ALL; k++) {
         npksd_real half = model->summary_centre_[i * model->d_ + k] * NPKSDI_C(0.5);
-        npksd_real inverse = model->summary_inverse_[i * model->d_ + k],
-                   *one = w->t_ + k * NPKSDI_T;
+        npksd_real inverse = model->summary_inverse_[i * model->d_ + k];
+        npksd_real *one = w->t_ + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++)
             one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
         npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
 }
 
-/* The range of number k of t for coordinate i. */
-static void npksdi_t_range(const npksdi_model *model, size_t i, size_t k, npksd_real *low,
-                           npksd_real *high)
-{
-    int all = model->summary_ == NPKSD_SUMMARY_ALL;
-    size_t j = k < i ? k : k + 1, at = i * model->d_ + k;
-    *low = all ? model->x_low_[j] : model->t_low_[at];
-    *high = all ? model->x_high_[j] : model->t_high_[at];
-}
-
 /* ======== >>scores: families of features, and the scores they give ======== */
 
-/* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), h_k' = sqrt(k)
-   h_{k-1}. Outside [low, high] each goes on as a straight line: unguarded, one outlier decides
-   all. */
+/* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), with slopes
+   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line: otherwise one outlier decides all. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2234,67 +2070,69 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
         slope[l] = 0;
     }
     npksdi_limit(inside, low, high);
-    for (size_t k = 0; k < degree; k++) {
-        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next;
-        npksd_real *hk = h + k * NPKSDI_T, *up = hk + NPKSDI_T;
-        const npksd_real *down = k > 0 ? hk - NPKSDI_T : hk; /* times root = 0 */
+    for (size_t k = 0; k < degree; k++, h += NPKSDI_T) {
+        npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next, *up = h + NPKSDI_T;
+        const npksd_real *down = k > 0 ? h - NPKSDI_T : h; /* times root = 0 */
+        slope += NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            up[l] = (inside[l] * hk[l] - root * down[l]) * part;
-            slope[(k + 1) * NPKSDI_T + l] = next * hk[l];
+            up[l] = (inside[l] * h[l] - root * down[l]) * part;
+            slope[l] = next * h[l];
         }
         root = next;
     }
-    for (size_t k = 1; k <= degree; k++)
+    for (size_t k = degree; k > 0; k--, h -= NPKSDI_T, slope -= NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
-            h[k * NPKSDI_T + l] += slope[k * NPKSDI_T + l] * (x[l] - inside[l]);
+            h[l] += slope[l] * (x[l] - inside[l]);
 }
 
-/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b; d <= 2 (or degree 0).
-   They are left behind 36 panels of work, which is where this returns. */
-static npksd_real *npksdi_t_basis(const npksdi_model *model, size_t i, const npksd_real *tt,
-                                  size_t degree, npksd_real *work)
+/* Products h_b(t_1) h_c(t_2), b + c <= degree, in the order of c, then b, for d <= 2. */
+static const npksd_real *npksdi_t_basis(const npksdi_model *model, npksdi_scratch *w, size_t i,
+                                        size_t degree)
 {
-    size_t span = (degree + 1) * NPKSDI_T, d = degree > 0 ? model->d_ : 0;
-    npksd_real *basis = work + 36 * NPKSDI_T, *out = basis, low, high;
+    size_t d = model->d_, span = (degree + 1) * NPKSDI_T;
+    npksd_real *basis = w->work_ + 8 * NPKSDI_T, *out = basis;
+    npksd_real *h = basis + npksdi_terms(d, degree) * NPKSDI_T;
+    int all = model->summary_ == NPKSD_SUMMARY_ALL;
     for (size_t k = 0; k < d; k++) {
-        npksdi_t_range(model, i, k, &low, &high);
-        npksdi_hermite(tt + k * NPKSDI_T, low, high, degree, work + k * span,
-                       work + (2 + k) * span);
+        size_t other = k < i ? k : k + 1, at = i * d + k;
+        npksd_real low = all ? model->x_low_[other] : model->t_low_[at];
+        npksd_real high = all ? model->x_high_[other] : model->t_high_[at];
+        npksdi_hermite(w->t_ + k * NPKSDI_T, low, high, degree, h + k * span, h + 2 * span);
     }
     for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
-        for (size_t b = 0; b <= (d >= 1 ? degree : 0) && b + c <= degree; b++)
+        for (size_t b = 0; b <= (d >= 1 ? degree - c : 0); b++)
             for (size_t l = 0; l < NPKSDI_T; l++)
-                *out++ = (b > 0 ? work[b * NPKSDI_T + l] : 1)
-                    * (c > 0 ? work[span + c * NPKSDI_T + l] : 1);
+                *out++ =
+                    (b > 0 ? h[b * NPKSDI_T + l] : 1) * (c > 0 ? h[span + c * NPKSDI_T + l] : 1);
     return basis;
 }
 
 /* The four cubic B-splines of the cell that x falls in, and their slopes: with v in [0, 1] the
    position, (1-v)^3/6, (3v^3-6v^2+4)/6, (-3v^3+3v^2+3v+1)/6, v^3/6. Outside the knots they go on as
-   straight lines. value, slope: 4 x NPKSDI_T; B-spline cell + k is number k. */
-NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t cells,
-                                    const npksd_real *x, size_t *cell,
-                                    npksd_real *NPKSDI_RESTRICT value,
-                                    npksd_real *NPKSDI_RESTRICT slope)
+   straight lines. work_: 4 values, then 4 slopes; B-spline cell + k is number k. */
+NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w,
+                                    const npksdi_family *f, size_t i, size_t *cell)
 {
-    npksd_real most = (npksd_real)cells, rate = model->knot_inverse_[i] * most;
+    const npksd_real *NPKSDI_RESTRICT x = w->z_ + (1 + i) * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT value = w->work_;
+    npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
+    npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
     npksd_real inside[NPKSDI_T], beyond[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, 0, most);
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        int k =
-            (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* the right end: in the last cell */
+        int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         cell[l] = (size_t)k;
         whole[l] = (npksd_real)k;
         beyond[l] = (x[l] - low) * rate - inside[l];
     }
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real v = inside[l] - whole[l], w = 1 - v;
-        npksd_real s0 = NPKSDI_C(-0.5) * w * w, s1 = (NPKSDI_C(1.5) * v - 2) * v;
+        npksd_real v = inside[l] - whole[l], u = 1 - v;
+        npksd_real s0 = NPKSDI_C(-0.5) * u * u, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
-        value[l] = w * w * w * sixth + s0 * beyond[l];
+        value[l] = u * u * u * sixth + s0 * beyond[l];
         value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond[l];
         value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond[l];
         value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond[l];
@@ -2305,105 +2143,67 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, size_t i, size_t 
     }
 }
 
-/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
-static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
-{
-    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
-                                                : 2 / (npksd_real)(1 + model->d_);
-}
-static void npksdi_bump(const npksd_real *x, const npksd_real *tt, size_t d,
-                        const npksd_real *centre, npksd_real rate, npksd_real *out)
-{
-    npksd_real r[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
-    for (size_t k = 0; k < d; k++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real apart = tt[k * NPKSDI_T + l] - centre[1 + k];
-            r[l] += apart * apart;
-        }
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = npksdi_max(NPKSDI_EXP_LOW, -r[l] * rate);
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        out[l] = NPKSDI_EXP_INSIDE(r[l]);
-}
-/* Summary ALL: bumps in R^m behind (1, z), shared by all coordinates. */
-static void npksdi_shared_bumps(const npksdi_model *model, npksdi_scratch *w)
-{
-    size_t m = model->m_, bumps = model->summary_ == NPKSD_SUMMARY_ALL ? model->centre_count_ : 0;
-    for (size_t k = 0; k < bumps; k++)
-        npksdi_bump(w->z_ + NPKSDI_T, w->z_ + 2 * NPKSDI_T, m - 1, model->centres_ + k * m,
-                    npksdi_bump_rate(model), w->z_ + (1 + m + k) * NPKSDI_T);
-}
-
-/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_, for
-   families with features of their own for every coordinate (not for splines times polynomials in t:
-   those are sparse):
-       GAUSS 1, x, t;  POLY h_a(x) h_b(t_1) h_c(t_2), a + b + c <= degree;  SPLINE B_a(x);
-       RBF 1, x, t and bumps;  POLY and SPLINE with d > 2: then t and x t. */
+/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first the
+   features of x alone, POLY h_a(x), SPLINE B_a(x), GAUSS and RBF 1, x. Then
+       POLY, d <= 2: these times h_b(t_1) h_c(t_2), a + b + c <= degree;
+       POLY and SPLINE, d > 2: t and x t;   GAUSS: t;   RBF: t and bumps.
+   Splines times polynomials in t are sparse, see npksdi_score_spline and npksdi_add_splines. */
 static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const npksdi_family *f,
                             size_t i)
 {
     const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T, *tt = w->t_, *basis;
-    npksd_real *phi = w->phi_, *slope = w->slope_, *h = w->work_, *dh = h + 9 * NPKSDI_T;
-    size_t d = model->d_, at = 0, degree = f->degree_, cell[NPKSDI_T], flat;
-    int additive = d > 2, poly = f->kind_ == NPKSD_ESTIMATOR_POLY;
-    int spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE, rbf = f->kind_ == NPKSD_ESTIMATOR_RBF;
-    NPKSD_MEMSET(phi, 0, f->features_ * NPKSDI_T * sizeof *phi);
-    NPKSD_MEMSET(slope, 0, f->features_ * NPKSDI_T * sizeof *slope);
+    npksd_real *phi = w->phi_, *slope = w->slope_;
+    size_t T = NPKSDI_T, d = model->d_, degree = f->degree_, at = 0, cell[NPKSDI_T];
+    int poly = f->kind_ == NPKSD_ESTIMATOR_POLY, spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE;
+    NPKSD_MEMSET(phi, 0, f->features_ * T * sizeof *phi);
+    NPKSD_MEMSET(slope, 0, f->features_ * T * sizeof *slope);
     if (poly) {
-        basis = npksdi_t_basis(model, i, tt, additive ? 0 : degree, h);
-        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, h, dh);
+        npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, phi, slope);
+        basis = d > 2 ? w->z_ : npksdi_t_basis(model, w, i, degree); /* z_: ones */
         for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
-            for (size_t b = 0; b <= (d == 1 || d == 2 ? degree - c : 0); b++, basis += NPKSDI_T)
-                for (size_t a = 0; a + b + c <= degree; a++, at++)
-                    for (size_t l = 0; l < NPKSDI_T; l++) {
-                        phi[at * NPKSDI_T + l] = h[a * NPKSDI_T + l] * basis[l];
-                        slope[at * NPKSDI_T + l] = dh[a * NPKSDI_T + l] * basis[l];
-                    }
+            for (size_t b = 0; b <= (d == 1 || d == 2 ? degree - c : 0); b++, basis += T)
+                for (size_t k = 0; k < (degree + 1 - b - c) * T; k++, at++) {
+                    phi[at] = phi[k] * basis[k % T];
+                    slope[at] = slope[k] * basis[k % T];
+                }
     } else if (spline) {
-        npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, h, dh);
-        for (size_t k = 0; k < 4 * NPKSDI_T; k++) {
-            size_t to = (cell[k % NPKSDI_T] + k / NPKSDI_T) * NPKSDI_T + k % NPKSDI_T;
-            phi[to] = h[k];
-            slope[to] = dh[k];
+        npksdi_spline_basis(model, w, f, i, cell);
+        for (size_t k = 0; k < 4 * T; k++) {
+            phi[cell[k % T] * T + k] = w->work_[k];
+            slope[cell[k % T] * T + k] = w->work_[4 * T + k];
         }
-        at = f->basis_;
+        at = f->basis_ * T;
+    } else {
+        for (; at < T; at++)
+            phi[at] = slope[T + at] = 1;
+        for (; at < 2 * T; at++)
+            phi[at] = x[at - T];
     }
-    for (size_t l = 0; l < NPKSDI_T && at == 0; l++) {
-        phi[l] = slope[NPKSDI_T + l] = 1;
-        phi[NPKSDI_T + l] = x[l];
+    for (size_t k = 0; k < d * T && (!poly || d > 2); k++)
+        phi[at++] = tt[k];
+    for (size_t k = 0; k < d * T && (poly || spline) && d > 2; k++, at++) {
+        phi[at] = x[k % T] * tt[k];
+        slope[at] = tt[k];
     }
-    at = at == 0 ? 2 : at;
-    flat = additive || !poly ? d : 0; /* splines come here only if additive */
-    NPKSD_MEMCPY(phi + at * NPKSDI_T, tt, flat * NPKSDI_T * sizeof *phi);
-    at += flat;
-    for (size_t k = 0; k < d * NPKSDI_T && additive && (poly || spline); k++) {
-        phi[at * NPKSDI_T + k] = x[k % NPKSDI_T] * tt[k];
-        slope[at * NPKSDI_T + k] = tt[k];
-    }
-    for (size_t k = 0; k < f->basis_ && rbf; k++, at++) {
+    for (size_t k = 0; k < f->basis_ && !spline; k++) {
         const npksd_real *centre = model->centres_ + (i * f->basis_ + k) * (1 + d);
-        npksd_real rate = npksdi_bump_rate(model), *bump = phi + at * NPKSDI_T;
-        npksdi_bump(x, tt, d, centre, rate, bump);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            slope[at * NPKSDI_T + l] = -2 * rate * (x[l] - centre[0]) * bump[l];
+        npksdi_bump(model, x, tt, centre, phi + at);
+        for (size_t l = 0; l < T; l++, at++)
+            slope[at] = -2 * npksdi_bump_rate(model) * (x[l] - centre[0]) * phi[at];
     }
-    NPKSD_ASSERT(at <= f->features_);
+    NPKSD_ASSERT(at == f->features_ * T);
 }
 
 /* s = sum_k B_(cell + k)(x) sum_r theta_kr t_r, t_0 = 1: four splines are not 0. */
 static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
                                 const npksdi_family *f, size_t i, npksd_real *s)
 {
-    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
-                     *theta = model->theta_ + i * model->theta_stride_;
-    const npksd_real *t_powers = w->t_ - NPKSDI_T, *linear = theta + f->basis_ * f->t_terms_;
+    const npksd_real *theta = model->theta_ + i * model->features_max_;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T, *t_powers = w->t_ - NPKSDI_T;
     size_t terms = f->t_terms_, cell[NPKSDI_T], d = model->d_;
-    npksd_real *value = w->phi_, *slope = w->slope_;
-    npksdi_spline_basis(model, i, f->basis_ - 3, x, cell, value, slope);
+    npksdi_spline_basis(model, w, f, i, cell);
     if (terms > 1 && f->degree_ > 1) /* of degree 1: t itself */
-        t_powers = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
+        t_powers = npksdi_t_basis(model, w, i, f->degree_);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         const npksd_real *q = theta + cell[l] * terms;
         s[l] = 0;
@@ -2411,22 +2211,23 @@ static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
             npksd_real part = q[0];
             for (size_t r = 1; r < terms; r++)
                 part += q[r] * t_powers[r * NPKSDI_T + l];
-            s[l] += value[k * NPKSDI_T + l] * part;
+            s[l] += w->work_[k * NPKSDI_T + l] * part;
         }
     }
-    for (size_t k = 0; k < d && d > 2; k++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[l] += (linear[k] + linear[d + k] * x[l]) * w->t_[k * NPKSDI_T + l];
+    theta += f->basis_ * terms;
+    for (size_t k = 0; k < d * NPKSDI_T && d > 2; k++)
+        s[k % NPKSDI_T] +=
+            (theta[k / NPKSDI_T] + theta[d + k / NPKSDI_T] * x[k % NPKSDI_T]) * w->t_[k];
 }
 
 /* s_i = theta_i' phi for one coordinate and one panel, for features of its own. */
-static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w, size_t i,
-                                    const npksd_real *rows, size_t count, npksd_real *s)
+static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w, size_t i)
 {
-    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T,
-                     *theta = model->theta_ + i * model->theta_stride_;
+    const npksd_real *x = w->z_ + (1 + i) * NPKSDI_T;
+    const npksd_real *theta = model->theta_ + i * model->features_max_;
     const npksdi_family *f = model->family_ + model->family_of_[i];
-    npksdi_standard_summary(model, w, rows, count, i);
+    npksd_real *s = w->scores_ + i * NPKSDI_T;
+    npksdi_standard_summary(model, w, i);
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
         npksdi_score_spline(model, w, f, i, s);
     } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
@@ -2440,56 +2241,46 @@ static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w
 }
 
 /* The caller's own score, in scaled units. */
-static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w,
-                                          const npksd_real *rows, size_t count, npksd_real *s)
+static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t m = model->m_;
-    if (model->options_.score_fn(rows, count, m, w->callback_, model->options_.score_user_data)
-        != 0)
-        return NPKSD_ERROR_GENERATOR;
-    if (!npksdi_finite(w->callback_, count * m))
-        return NPKSD_ERROR_NONFINITE;
+    const npksd_options *o = &model->options_;
+    size_t m = model->m_, count = w->panel_count_;
+    NPKSDI_REFUSE(o->score_fn(w->panel_rows_, count, m, w->callback_, o->score_user_data) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    NPKSDI_REFUSE(!npksdi_finite(w->callback_, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[j * NPKSDI_T + l] =
-                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
+        for (size_t l = 0; l < count; l++)
+            w->scores_[j * NPKSDI_T + l] = npksdi_clamp(w->callback_[l * m + j], most) * scale;
     }
     return NPKSD_OK;
 }
 
-/* Scores of the panel in z_, which has count rows, in scaled units, m x NPKSDI_T; 0 where weights
-   are 0. */
+/* Scores of the panel in z_, in scaled units, m x NPKSDI_T; 0 without a row or a weight. */
 static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch *w,
-                                       const npksd_real *rows, size_t count,
-                                       const npksd_real *weights, npksd_real *s)
+                                       const npksd_real *weights)
 {
-    const uint32_t *family_of = model->family_of_;
-    size_t stride = model->theta_stride_;
-    if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
-        return npksdi_score_callback(model, w, rows, count, s);
-    npksdi_totals(model, w);
-    npksdi_shared_bumps(model, w);
-    for (size_t i = 0, run = 1; i < model->m_; i += run, run = 1) {
-        npksd_real *out = s + i * NPKSDI_T;
-        uint32_t family = family_of[i];
-        if (!(weights[i] > 0)) {
-            NPKSD_MEMSET(out, 0, NPKSDI_T * sizeof *out);
-        } else if (family == NPKSDI_CONSTANT) {
+    size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
+    int callback = model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK;
+    npksd_status status = callback ? npksdi_score_callback(model, w) : NPKSD_OK;
+    for (size_t i = 0, run = 1; i < m && !callback; i += run, run = 1) {
+        npksd_real *s = w->scores_ + i * NPKSDI_T;
+        uint32_t family = model->family_of_[i];
+        if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
-                out[l] = -w->z_[(1 + i) * NPKSDI_T + l];
+                s[l] = weights[i] > 0 ? -w->z_[(1 + i) * NPKSDI_T + l] : 0;
         } else if (model->family_[family].shared_) { /* neighbours alike: one product of several */
-            while (i + run < model->m_ && family_of[i + run] == family && weights[i + run] > 0)
+            while (i + run < m && model->family_of_[i + run] == family && weights[i + run] > 0)
                 run++;
-            npksdi_product(out, NPKSDI_T, run, model->theta_ + i * stride, stride, 1, w->z_,
-                           NPKSDI_T, model->family_[family].features_, 0);
+            npksdi_product(s, NPKSDI_T, run, model->theta_ + i * p, p, 1, w->z_, NPKSDI_T,
+                           model->family_[family].features_, 0);
         } else {
-            npksdi_score_coordinate(model, w, i, rows, count, out);
+            npksdi_score_coordinate(model, w, i);
         }
     }
-    for (size_t i = 0; i < model->m_ && count < NPKSDI_T; i++)
-        NPKSD_MEMSET(s + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *s);
-    return npksdi_summary_status(w);
+    for (size_t i = 0; i < m && count < NPKSDI_T; i++)
+        NPKSD_MEMSET(w->scores_ + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *weights);
+    return callback ? status : npksdi_summary_status(w);
 }
 
 /* ======== >>columns: weights, and what the Stein kernel is made of ======== */
@@ -2500,12 +2291,12 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
     size_t m = model->m_, B = model->options_.resample;
     for (size_t i = 0; i < m; i++) {
         weights[i] = 0;
-        w->picks_[i] = (npksd_real)i;
+        w->picks_[i] = (uint32_t)i;
     }
     for (size_t j = 0; j < B; j++) {
         size_t first = model->options_.resample_distinct ? j : 0;
         size_t k = first + npksdi_below(&w->rng_, m - first);
-        weights[(size_t)w->picks_[k]] += 1;
+        weights[w->picks_[k]] += 1;
         if (model->options_.resample_distinct)
             w->picks_[k] = w->picks_[j];
     }
@@ -2513,20 +2304,21 @@ static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, np
         weights[i] /= (npksd_real)B;
 }
 
-/* Which columns a data set has: VECTOR one for each coordinate with w_i > 0, SCALAR a single
-   one. */
+/* Which columns a data set has: VECTOR the coordinates with w_i > 0, SCALAR a single one. */
 static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t drawn = 0;
+    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
+    w->columns_ = 0;
     w->weight_sum_ = 0;
-    w->equal_ = model->options_.form == NPKSD_FORM_VECTOR;
+    w->equal_ = !scalar;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        drawn += weight > 0;
+        if (weight > 0)
+            w->picks_[w->columns_++] = (uint32_t)i;
         w->weight_sum_ += weight * weight;
         w->equal_ &= !(weight > w->weights_[0]) && !(weight < w->weights_[0]);
     }
-    w->columns_ = model->options_.form == NPKSD_FORM_SCALAR ? 1 : drawn;
+    w->columns_ = scalar ? 1 : w->columns_;
 }
 
 /* A pair of rows needs, with the weighted columns S = w sigma s and X = w x / sigma,
@@ -2537,55 +2329,28 @@ static void npksdi_count_columns(const npksdi_model *model, npksdi_scratch *w)
    X.X' and P.P' of P = S + X, as S.X' + X.S' = P.P' - S.S' - X.X'. X itself is kept for unequal
    weights only; otherwise the rows serve, times 1/m. */
 NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel,
-                                     const npksd_real *NPKSDI_RESTRICT x,
-                                     const npksd_real *NPKSDI_RESTRICT s)
+                                     const npksd_real *x, const npksd_real *s)
 {
-    size_t m = model->m_, first = panel * NPKSDI_T;
-    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * w->columns_;
-    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * w->columns_);
-    npksd_real norm[NPKSDI_T], cross[NPKSDI_T], spread[NPKSDI_T], own[NPKSDI_T];
-    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        norm[l] = cross[l] = spread[l] = own[l] = 0;
-        S[l] = X[l] = 0;
-    }
-    for (size_t i = 0; i < m; i++, x += NPKSDI_T, s += NPKSDI_T) {
+    size_t first = panel * NPKSDI_T, k = w->columns_, at = 0, bytes = k * NPKSDI_T * sizeof *s;
+    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * k;
+    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * k;
+    npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * k);
+    NPKSD_MEMSET(S, 0, bytes);
+    NPKSD_MEMSET(X, 0, bytes);
+    for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            norm[l] += x[l] * x[l];
-        if (!(weight > 0))
-            continue;
-        if (scalar) {
-            for (size_t l = 0; l < NPKSDI_T; l++) {
-                S[l] += weight * s[l];
-                X[l] += weight * x[l];
-            }
-            continue;
+        for (size_t l = 0; l < NPKSDI_T && weight > 0; l++) {
+            S[at + l] += weight * s[i * NPKSDI_T + l];
+            X[at + l] += weight * x[i * NPKSDI_T + l];
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real ws = weight * s[l], wx = weight * x[l];
-            S[l] = ws;
-            X[l] = wx;
-            P[l] = ws + wx;
-            cross[l] += ws * wx;
-            spread[l] += wx * wx;
-            own[l] += ws * ws;
-        }
-        S += NPKSDI_T;
-        P += NPKSDI_T;
-        X += w->equal_ ? 0 : NPKSDI_T;
+        at += weight > 0 && model->options_.form == NPKSD_FORM_VECTOR ? NPKSDI_T : 0;
     }
-    for (size_t l = 0; l < NPKSDI_T && scalar; l++) {
+    for (size_t l = 0; l < k * NPKSDI_T; l++)
         P[l] = S[l] + X[l];
-        cross[l] = S[l] * X[l];
-        spread[l] = X[l] * X[l];
-        own[l] = S[l] * S[l];
-    }
-    NPKSD_MEMCPY(w->norm_ + first, norm, sizeof norm);
-    NPKSD_MEMCPY(w->cross_ + first, cross, sizeof cross);
-    NPKSD_MEMCPY(w->spread_ + first, spread, sizeof spread);
-    NPKSD_MEMCPY(w->own_ + first, own, sizeof own);
+    npksdi_lane_dots(w->norm_ + first, x, x, model->m_);
+    npksdi_lane_dots(w->cross_ + first, S, X, k);
+    npksdi_lane_dots(w->spread_ + first, X, X, k);
+    npksdi_lane_dots(w->own_ + first, S, S, k);
 }
 
 static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
@@ -2593,23 +2358,16 @@ static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
     return npksdi_min_size(NPKSDI_T, model->n_ - panel * NPKSDI_T);
 }
 
-/* A panel in units of the bandwidth: x / sigma from scaled values, and sigma s from scores. */
-static void npksdi_shrink_panel(const npksdi_model *model, const npksd_real *z, npksd_real *x)
+/* A panel in units of the bandwidth: x / sigma from scaled values, or sigma s from scores. */
+static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *from, npksd_real *to,
+                                int scores)
 {
-    for (size_t j = 0; j < model->m_; j++, z += NPKSDI_T, x += NPKSDI_T) {
-        npksd_real by = npksdi_min(npksdi_unit_of(model, j) / model->bandwidth_, NPKSDI_HUGE);
+    for (size_t j = 0; j < model->m_; j++, from += NPKSDI_T, to += NPKSDI_T) {
+        npksd_real unit = npksdi_unit_of(model, j), sigma = model->bandwidth_;
+        npksd_real by = npksdi_min(scores ? sigma / unit : unit / sigma, NPKSDI_HUGE);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            x[l] = z[l] * by;
-        npksdi_limit(x, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
-    }
-}
-static void npksdi_grow_scores(const npksdi_model *model, npksd_real *s)
-{
-    for (size_t j = 0; j < model->m_; j++, s += NPKSDI_T) {
-        npksd_real by = npksdi_min(model->bandwidth_ / npksdi_unit_of(model, j), NPKSDI_HUGE);
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            s[l] *= by;
-        npksdi_limit(s, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
+            to[l] = from[l] * by;
+        npksdi_limit(to, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
     }
 }
 
@@ -2619,43 +2377,32 @@ static void npksdi_grow_scores(const npksdi_model *model, npksd_real *s)
    IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
    3 q^5. So for both kernels
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
-   A Gaussian kernel is made from the one before it in the list, see npksdi_kernels. */
-typedef struct npksdi_kernel {
-    const npksd_real *k0_, *k1_, *k2_;
-} npksdi_kernel;
-
-NPKSDI_HOT npksdi_kernel npksdi_kernel_tile(const npksdi_model *model, size_t c,
-                                            const npksd_real *mask, npksdi_tile *t)
+   A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
+NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_kernel kernel = { t->k0_, t->k1_, t->k2_ };
-    npksd_real inverse = 1 / kernels->scale_[c], least = kernels->floor_[c];
-    int left = kernels->squarings_[c];
+    npksd_real inverse = 1 / model->kernel_[c].scale_, least = model->kernel_[c].floor_;
+    int left = model->kernel_[c].squarings_;
+    t->k0_ = t->k1_ = t->k2_ = t->masked_ ? t->kernel_ : t->chain_;
     if (model->options_.kernel == NPKSD_KERNEL_IMQ) {
+        t->k0_ = t->kernel_, t->k1_ = t->k0_ + NPKSDI_TILE, t->k2_ = t->k1_ + NPKSDI_TILE;
         for (size_t i = 0; i < NPKSDI_TILE; i++) {
             npksd_real q = 1 / NPKSD_SQRT(1 + t->r_[i] * inverse), q3 = q * q * q;
-            npksd_real counts = mask != NULL ? mask[i] : 1;
-            t->k0_[i] = counts * q;
-            t->k1_[i] = counts * q3;
-            t->k2_[i] = counts * 3 * q3 * q * q;
+            npksd_real counts = t->masked_ ? t->mask_[i] : 1;
+            t->kernel_[i] = counts * q;
+            t->kernel_[NPKSDI_TILE + i] = counts * q3;
+            t->kernel_[2 * NPKSDI_TILE + i] = counts * 3 * q3 * q * q;
         }
-        return kernel;
+        return;
     }
-    if (left < 0) {
-        for (size_t i = 0; i < NPKSDI_TILE; i++)
-            t->chain_[i] = npksdi_max(NPKSDI_EXP_LOW, NPKSDI_C(-0.5) * inverse * t->r_[i]);
-        for (size_t i = 0; i < NPKSDI_TILE; i++)
-            t->chain_[i] = NPKSDI_EXP_INSIDE(t->chain_[i]);
-    }
+    if (left < 0)
+        npksdi_exp_all(t->chain_, t->r_, NPKSDI_C(-0.5) * inverse, NPKSDI_TILE);
     for (size_t i = 0; i < NPKSDI_TILE && left > 0; i++)
         t->chain_[i] = npksdi_max(least, t->chain_[i]);
     for (; left > 0; left--)
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             t->chain_[i] *= t->chain_[i];
-    for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-        t->k0_[i] = t->chain_[i] * mask[i];
-    kernel.k0_ = kernel.k1_ = kernel.k2_ = mask != NULL ? t->k0_ : t->chain_;
-    return kernel;
+    for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++)
+        t->kernel_[i] = t->chain_[i] * t->mask_[i];
 }
 
 /* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a
@@ -2676,61 +2423,54 @@ NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_r
     }
 }
 
-/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of a group of rows of panel p, against panel
-   q. */
-NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, size_t p,
-                                 size_t group, size_t q, npksdi_tile *t)
+/* G, A, C, D and r = |x_a|^2 + |x_b|^2 - 2 x_a.x_b of rows of a panel, against a panel. */
+NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t m = model->m_, k = w->columns_, in = group * NPKSDI_G;
-    size_t pa = p * NPKSDI_T, qa = q * NPKSDI_T, row = pa + in;
+    size_t m = model->m_, k = w->columns_, row = t->row_, in = row % NPKSDI_T;
+    size_t ours = row - in, theirs = t->column_;
     npksd_real share = w->weight_sum_ / (npksd_real)m; /* w^2, if all weights are equal */
-    npksdi_panel_product(t->G_, NPKSDI_G, w->x_ + pa * m + in, w->x_ + qa * m, m);
-    npksdi_panel_product(t->A_, NPKSDI_G, w->s_ + pa * k + in, w->s_ + qa * k, k);
-    npksdi_panel_product(t->C_, NPKSDI_G, w->p_ + pa * k + in, w->p_ + qa * k, k);
+    npksdi_panel_product(t->G_, NPKSDI_G, w->x_ + ours * m + in, w->x_ + theirs * m, m);
+    npksdi_panel_product(t->A_, NPKSDI_G, w->s_ + ours * k + in, w->s_ + theirs * k, k);
+    npksdi_panel_product(t->C_, NPKSDI_G, w->p_ + ours * k + in, w->p_ + theirs * k, k);
     if (!w->equal_)
-        npksdi_panel_product(t->D_, NPKSDI_G, w->wx_ + pa * k + in, w->wx_ + qa * k, k);
+        npksdi_panel_product(t->D_, NPKSDI_G, w->wx_ + ours * k + in, w->wx_ + theirs * k, k);
     for (size_t i = 0; i < NPKSDI_TILE && w->equal_; i++)
         t->D_[i] = share * t->G_[i];
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         t->C_[i] = t->C_[i] - t->A_[i] - t->D_[i];
-    npksdi_add_ends(t->C_, t->C_, -1, w->cross_ + row, w->cross_ + qa);
-    npksdi_add_ends(t->D_, t->D_, -2, w->spread_ + row, w->spread_ + qa);
-    npksdi_add_ends(t->r_, t->G_, -2, w->norm_ + row, w->norm_ + qa);
+    npksdi_add_ends(t->C_, t->C_, -1, w->cross_ + row, w->cross_ + theirs);
+    npksdi_add_ends(t->D_, t->D_, -2, w->spread_ + row, w->spread_ + theirs);
+    npksdi_add_ends(t->r_, t->G_, -2, w->norm_ + row, w->norm_ + theirs);
     for (size_t i = 0; i < NPKSDI_TILE; i++)
         t->r_[i] = npksdi_max(0, t->r_[i]);
 }
 
-/* What a pair counts: 1 where row a of the group is real and b < a, else 0, times the signs of the
-   wild bootstrap; NULL when it is 1 everywhere. */
-static const npksd_real *npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w,
-                                          size_t p, size_t group, size_t q)
+/* What a pair counts: 1 if row a is real and b < a, else 0; times signs of the wild bootstrap. */
+static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t first = p * NPKSDI_T + group * NPKSDI_G;
-    if (p != q && first + NPKSDI_G <= model->n_ && !w->with_signs_)
-        return NULL;
-    for (size_t i = 0; i < NPKSDI_TILE; i++) {
-        size_t a = first + i / NPKSDI_T, b = q * NPKSDI_T + i % NPKSDI_T;
+    int whole = t->column_ + NPKSDI_T <= t->row_ && t->row_ + NPKSDI_G <= model->n_;
+    t->masked_ = !whole || w->with_signs_;
+    for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++) {
+        size_t a = t->row_ + i / NPKSDI_T, b = t->column_ + i % NPKSDI_T;
         npksd_real one = w->with_signs_ ? w->signs_[a] * w->signs_[b] : 1;
-        w->tile_->mask_[i] = a < model->n_ && b < a ? one : 0;
+        t->mask_[i] = a < model->n_ && b < a ? one : 0;
     }
-    return w->tile_->mask_;
 }
 
-/* Sums over the rows of a tile, lane by lane: of k, and of u for scores times sign. */
+/* Sums over the rows of a tile, lane by lane: of v, and of u for scores times sign. */
 NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum,
-                                    const npksd_real *NPKSDI_RESTRICT k)
+                                    const npksd_real *NPKSDI_RESTRICT v)
 {
     const size_t T = NPKSDI_T;
-    for (size_t a = 0; a < NPKSDI_G; a += 4, k += 4 * T)
+    for (size_t a = 0; a < NPKSDI_G; a += 4, v += 4 * T)
         for (size_t l = 0; l < T; l++)
-            sum[l] += (k[l] + k[T + l]) + (k[2 * T + l] + k[3 * T + l]);
+            sum[l] += (v[l] + v[T + l]) + (v[2 * T + l] + v[3 * T + l]);
 }
-NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes, npksdi_kernel kernel,
-                                    const npksdi_tile *NPKSDI_RESTRICT t, npksd_real scale,
-                                    npksd_real weight_sum, npksd_real sign, int imq)
+NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes,
+                                    const npksdi_tile *NPKSDI_RESTRICT t, npksd_real c0,
+                                    npksd_real c1, npksd_real c2, int imq)
 {
-    const npksd_real *k0 = kernel.k0_, *k1 = kernel.k1_, *k2 = kernel.k2_;
-    npksd_real c1 = sign / scale, c0 = weight_sum / scale, c2 = 1 / (scale * scale);
+    const npksd_real *k0 = t->k0_, *k1 = t->k1_, *k2 = t->k2_;
     for (size_t a = 0; a < NPKSDI_TILE; a += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++) {
             size_t i = a + l;
@@ -2741,31 +2481,30 @@ NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes, npksdi_ke
 }
 
 /* Row sums of u at the base bandwidth: sum_b u(z_a, z_b), for both rows of each pair. */
-static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_kernel kernel, size_t row, size_t column)
+static void npksdi_add_row_sums(npksdi_scratch *w, npksdi_tile *t)
 {
-    npksdi_tile *t = w->tile_;
     for (size_t i = 0; i < NPKSDI_TILE; i++)
-        t->u_[i] = kernel.k0_[i] * t->A_[i] + kernel.k1_[i] * (t->C_[i] + w->weight_sum_)
-            - kernel.k2_[i] * t->D_[i];
-    npksdi_add_lanes(w->row_sums_ + column, t->u_);
+        t->u_[i] =
+            t->k0_[i] * t->A_[i] + t->k1_[i] * (t->C_[i] + w->weight_sum_) - t->k2_[i] * t->D_[i];
+    npksdi_add_lanes(w->row_sums_ + t->column_, t->u_);
     for (size_t a = 0; a < NPKSDI_G; a++)
-        w->row_sums_[row + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
+        w->row_sums_[t->row_ + a] += npksdi_lane_sum(t->u_ + a * NPKSDI_T);
 }
 
 /* For v_i: each coordinate's share of u, k0 s s' + k1 (d (s - s') + 1) - k2 d^2, over this tile. */
-NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w,
-                                       npksdi_kernel kernel, size_t p, size_t group, size_t q)
+NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch *w, npksdi_tile *t)
 {
-    size_t m = model->m_;
+    size_t m = model->m_, in = t->row_ % NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
-        size_t ours = (p * m + i) * NPKSDI_T + group * NPKSDI_G, theirs = (q * m + i) * NPKSDI_T;
+        size_t ours = (t->row_ - in) * m + i * NPKSDI_T + in;
+        size_t theirs = t->column_ * m + i * NPKSDI_T;
         const npksd_real *NPKSDI_RESTRICT x = w->x_ + theirs;
         const npksd_real *NPKSDI_RESTRICT s = w->raw_s_ + theirs;
         npksd_real *NPKSDI_RESTRICT sum = w->coordinate_ + i * NPKSDI_T;
         for (size_t a = 0; a < NPKSDI_G && w->weights_[i] > 0; a++) {
             npksd_real xa = w->x_[ours + a], sa = w->raw_s_[ours + a];
-            const npksd_real *k0 = kernel.k0_ + a * NPKSDI_T, *k1 = kernel.k1_ + a * NPKSDI_T;
-            const npksd_real *k2 = kernel.k2_ + a * NPKSDI_T;
+            const npksd_real *k0 = t->k0_ + a * NPKSDI_T, *k1 = t->k1_ + a * NPKSDI_T;
+            const npksd_real *k2 = t->k2_ + a * NPKSDI_T;
             for (size_t l = 0; l < NPKSDI_T; l++) {
                 npksd_real d = xa - x[l];
                 sum[l] += k0[l] * sa * s[l] + k1[l] * (d * (sa - s[l]) + 1) - k2[l] * d * d;
@@ -2774,49 +2513,40 @@ NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch
     }
 }
 
-/* All sums over one tile of pairs. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
-NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, size_t p,
-                                 size_t group, size_t q)
+/* All sums over the tile. lanes_: for each kernel STEIN and MIRROR, then MOMENT. */
+NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, npksdi_tile *t)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_tile *t = w->tile_;
-    npksd_real W = w->weight_sum_, sigma2 = model->bandwidth_ * model->bandwidth_;
+    npksd_real *lanes = w->lanes_, sigma2 = model->bandwidth_ * model->bandwidth_;
     int imq = model->options_.kernel == NPKSD_KERNEL_IMQ;
-    const npksd_real *mask = npksdi_pair_mask(model, w, p, group, q);
-    npksdi_pair_tile(model, w, p, group, q, t);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        int base = c == kernels->base_ && w->with_base_;
-        unsigned wanted = kernels->wanted_[c] | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
-        npksd_real *lanes = w->lanes_ + 2 * c * NPKSDI_T;
-        if (imq && !wanted)
-            continue;
-        npksdi_kernel kernel = npksdi_kernel_tile(model, c, mask, t);
-        for (int mirror = 0; mirror < 2; mirror++, lanes += NPKSDI_T) {
+    npksdi_pair_mask(model, w, t);
+    npksdi_pair_tile(model, w, t);
+    for (size_t c = 0; c < model->kernel_count_; c++, lanes += 2 * NPKSDI_T) {
+        int base = c == model->base_ && w->with_base_;
+        unsigned wanted = model->kernel_[c].wanted_ | (base ? (unsigned)NPKSD_COMPONENT_STEIN : 0u);
+        npksd_real scale = model->kernel_[c].scale_, c0 = w->weight_sum_ / scale, c1 = 1 / scale;
+        npksd_real c2 = 1 / (scale * scale);
+        if (wanted || !imq)
+            npksdi_kernel_tile(model, t, c);
+        for (int mirror = 0; mirror < 2; mirror++) {
             if (!(wanted & (mirror ? NPKSD_COMPONENT_MIRROR : NPKSD_COMPONENT_STEIN)))
                 continue;
             if (imq)
-                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 1);
+                npksdi_add_stein(lanes + mirror * NPKSDI_T, t, c0, mirror ? -c1 : c1, c2, 1);
             else
-                npksdi_add_stein(lanes, kernel, t, kernels->scale_[c], W, mirror ? -1 : 1, 0);
+                npksdi_add_stein(lanes + mirror * NPKSDI_T, t, c0, mirror ? -c1 : c1, c2, 0);
         }
         if (base && !w->with_signs_)
-            npksdi_add_row_sums(w, kernel, p * NPKSDI_T + group * NPKSDI_G, q * NPKSDI_T);
+            npksdi_add_row_sums(w, t);
         if (base && model->options_.diagnose)
-            npksdi_coordinate_tile(model, w, kernel, p, group, q);
+            npksdi_coordinate_tile(model, w, t);
     }
     if (model->options_.components & NPKSD_COMPONENT_MOMENT) {
         for (size_t i = 0; i < NPKSDI_TILE; i++)
             t->u_[i] = t->A_[i] * (1 + sigma2 * t->G_[i]);
-        for (size_t i = 0; i < NPKSDI_TILE && mask != NULL; i++)
-            t->u_[i] *= mask[i];
-        npksdi_add_lanes(w->lanes_ + 2 * kernels->count_ * NPKSDI_T, t->u_);
+        for (size_t i = 0; i < NPKSDI_TILE && t->masked_; i++)
+            t->u_[i] *= t->mask_[i];
+        npksdi_add_lanes(lanes, t->u_);
     }
-}
-
-/* How many groups of rows panel p has. */
-static size_t npksdi_groups(const npksdi_model *model, size_t p)
-{
-    return npksdi_ceil_div(npksdi_panel_rows(model, p), NPKSDI_G);
 }
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
@@ -2831,14 +2561,18 @@ static size_t npksdi_pair_items(const npksdi_model *model)
 
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
-    size_t p = 0, lanes = 2 * model->kernels_.count_ + 1;
+    npksdi_tile *t = w->tile_;
+    size_t p = 0, lanes = 2 * model->kernel_count_ + 1;
     for (; k > p / NPKSDI_ITEM_PANELS; p++)
         k -= p / NPKSDI_ITEM_PANELS + 1;
     size_t first = k * NPKSDI_ITEM_PANELS, end = npksdi_min_size(first + NPKSDI_ITEM_PANELS, p + 1);
+    size_t row = p * NPKSDI_T, row_end = row + npksdi_panel_rows(model, p);
     NPKSD_MEMSET(w->lanes_, 0, lanes * NPKSDI_T * sizeof *w->lanes_);
-    for (size_t q = first; q < end; q++) /* all groups of a panel meet q while that is near */
-        for (size_t group = 0; group < npksdi_groups(model, p); group++)
-            npksdi_add_pairs(model, w, p, group, q);
+    for (size_t q = first; q < end; q++) { /* all rows of a panel meet q while that is near */
+        t->column_ = q * NPKSDI_T;
+        for (t->row_ = row; t->row_ < row_end; t->row_ += NPKSDI_G)
+            npksdi_add_pairs(model, w, t);
+    }
     for (size_t c = 0; c < lanes; c++)
         w->sums_[c] += npksdi_lane_sum(w->lanes_ + c * NPKSDI_T);
 }
@@ -2852,44 +2586,38 @@ typedef struct npksdi_estimates {
 /* Sum of one number for each row. */
 static npksd_real npksdi_total(const npksdi_model *model, const npksd_real *values)
 {
-    npksd_real lanes[NPKSDI_T], sum = 0;
+    npksd_real sum = 0;
     for (size_t first = 0; first < model->panels_; first += 64) { /* in pieces, for float */
-        for (size_t l = 0; l < NPKSDI_T; l++)
-            lanes[l] = 0;
-        for (size_t p = first; p < npksdi_min_size(first + 64, model->panels_); p++)
-            for (size_t l = 0; l < NPKSDI_T; l++)
-                lanes[l] += values[p * NPKSDI_T + l];
+        npksd_real lanes[NPKSDI_T] = { 0 };
+        size_t end = npksdi_min_size(first + 64, model->panels_);
+        for (size_t a = first * NPKSDI_T; a < end * NPKSDI_T; a++)
+            lanes[a % NPKSDI_T] += values[a];
         sum += npksdi_lane_sum(lanes);
     }
     return sum;
 }
 
+/* From sums over pairs of different rows. A row with itself: k0 = k1 = 1, for both kernels, C = D =
+   0, u = |S|^2 + sum w^2 / scale. shares, unless NULL: V by coordinate, in VECTOR form. */
 static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const npksdi_scratch *w,
-                                              size_t c)
+                                              size_t c, npksd_real *shares)
 {
-    npksdi_estimates e;
-    npksd_real n = (npksd_real)model->n_, others = model->n_ > 1 ? n * (n - 1) : 1;
-    npksd_real diagonal =
-        npksdi_total(model, w->own_) + n * w->weight_sum_ / model->kernels_.scale_[c];
-    e.v_ = (2 * w->sums_[2 * c] + diagonal) / (n * n);
-    e.u_ = 2 * w->sums_[2 * c] / others;
-    e.mirror_ = (2 * w->sums_[2 * c + 1] + diagonal) / (n * n);
-    return e;
-}
-
-/* The coordinates' shares v_i of the VECTOR V-statistic at the base bandwidth. */
-static void npksdi_pair_shares(const npksdi_model *model, const npksdi_scratch *w, npksd_real *v)
-{
-    npksd_real n = (npksd_real)model->n_;
-    for (size_t i = 0; i < model->m_; i++) {
+    npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
+    npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
+    npksd_real unit = n * w->weight_sum_ / model->kernel_[c].scale_;
+    npksd_real diagonal = npksdi_total(model, w->own_) + unit;
+    npksdi_estimates e = { (stein + diagonal) / (n * n), stein / others,
+                           (mirror + diagonal) / (n * n) };
+    for (size_t i = 0; i < model->m_ && shares != NULL; i++) {
         npksd_real own = 0, weight = w->weights_[i];
         for (size_t p = 0; p < model->panels_; p++) {
             const npksd_real *s = w->raw_s_ + (p * model->m_ + i) * NPKSDI_T;
             own += npksdi_dot(s, s, NPKSDI_T);
         }
         own += 2 * npksdi_lane_sum(w->coordinate_ + i * NPKSDI_T) + n;
-        v[i] = weight * weight / (n * n) * own;
+        shares[i] = weight * weight / (n * n) * own;
     }
+    return e;
 }
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
@@ -2913,30 +2641,27 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
     for (size_t i = 0; i < count; i++)
         sine[i] = npksdi_max(-NPKSDI_ANGLE_MAX, sine[i]);
     for (size_t i = 0; i < count; i++)
-        NPKSDI_SINCOS(sine[i], sine + i, cosine + i);
+        npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
-/* cos and sin of omega.x / sqrt(scale) for a panel of rows and a panel of frequencies: for each
-   kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
-NPKSDI_HOT void npksdi_turns(const npksdi_model *model, const npksd_real *x, size_t panel,
-                             npksd_real *turns)
+/* turns_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
+   each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
+NPKSDI_HOT void npksdi_turns(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    size_t square = NPKSDI_T * NPKSDI_T;
-    npksd_real *angle = turns + 2 * square * kernels->count_;
-    npksdi_panel_product(angle, NPKSDI_T, x, model->frequencies_ + panel * NPKSDI_T * model->m_,
-                         model->m_);
-    for (size_t c = 0; c < kernels->count_; c++) {
-        npksd_real *NPKSDI_RESTRICT cosine = turns + 2 * square * c;
+    const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
+    npksd_real *angle = w->turns_ + 2 * square * model->kernel_count_;
+    npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
+                         model->frequencies_ + panel * NPKSDI_T * m, m);
+    for (size_t c = 0; c < model->kernel_count_; c++) {
+        size_t from = model->kernel_[c].doubled_;
+        npksd_real *NPKSDI_RESTRICT cosine = w->turns_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
-        const npksd_real *from = turns + 2 * square * kernels->doubled_[c];
-        if (kernels->doublings_[c] == 0) {
-            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(kernels->scale_[c]),
-                                   NPKSDI_T * NPKSDI_T);
-            continue;
-        }
-        NPKSD_MEMCPY(cosine, from, 2 * square * sizeof *from);
-        for (int k = 0; k < kernels->doublings_[c]; k++)
+        npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
+        if (from == c)
+            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
+        else
+            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * from, 2 * square * sizeof *cosine);
+        for (; ratio > 1; ratio /= 4)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
                 cosine[i] = (cosine[i] - sine[i]) * (cosine[i] + sine[i]);
@@ -2972,109 +2697,108 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
     size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
-    size_t count = npksdi_panel_rows(model, p), square = NPKSDI_T * NPKSDI_T;
-    const npksd_real *S = w->s_ + p * NPKSDI_T * columns;
+    size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
-        npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
-        for (size_t c = 0; c < model->kernels_.count_; c++) {
-            if (!model->kernels_.wanted_[c] && !w->with_base_) /* the base, and nothing but that */
+        npksdi_turns(model, w, p, panel);
+        for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
+            if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
-            npksd_real *sums = npksdi_frequency_sums(model, w, c, panel);
-            npksd_real *plain = sums + 2 * columns * NPKSDI_T;
-            const npksd_real *cosine = w->turns_ + 2 * square * c, *sine = cosine + square;
-            npksdi_product(sums, NPKSDI_T, columns, S, NPKSDI_T, 1, cosine, NPKSDI_T, count, 1);
-            npksdi_product(sums + columns * NPKSDI_T, NPKSDI_T, columns, S, NPKSDI_T, 1, sine,
-                           NPKSDI_T, count, 1);
+            npksd_real *sums = npksdi_frequency_sums(model, w, part / 2, panel);
+            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
+            const npksd_real *turns = w->turns_ + part * NPKSDI_T * NPKSDI_T;
+            npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
+                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, turns, NPKSDI_T, count, 1);
             for (size_t a = 0; a < count; a++)
-                for (size_t l = 0; l < NPKSDI_T; l++) {
-                    plain[l] += cosine[a * NPKSDI_T + l];
-                    plain[NPKSDI_T + l] += sine[a * NPKSDI_T + l];
-                }
+                for (size_t l = 0; l < NPKSDI_T; l++)
+                    plain[l] += turns[a * NPKSDI_T + l];
         }
     }
 }
 
-/* omega of frequency l of a panel for column i: w_i omega_i, or their sum in SCALAR form. */
-static npksd_real npksdi_column_omega(const npksdi_model *model, const npksdi_scratch *w, size_t i,
-                                      size_t panel, size_t l)
+/* sum_a (S_k + i omega_k) exp(i omega.z_a) of column k and frequency f: real and imaginary part of
+   S, then of omega. Returns omega_k = w_i omega_i / sqrt(scale), in SCALAR form the sum over i. */
+static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scratch *w, size_t c,
+                                     size_t k, size_t f, npksd_real *parts)
 {
-    const npksd_real *omega = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
-    if (model->options_.form == NPKSD_FORM_VECTOR)
-        return w->weights_[i] * omega[i * NPKSDI_T];
-    npksd_real sum = 0;
-    for (size_t j = 0; j < model->m_; j++)
-        sum += w->weights_[j] * omega[j * NPKSDI_T];
-    return sum;
+    size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, columns = w->columns_;
+    int scalar = model->options_.form == NPKSD_FORM_SCALAR;
+    const npksd_real *omegas = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
+    const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
+    npksd_real omega = 0;
+    for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
+        omega += w->weights_[i] * omegas[i * NPKSDI_T];
+    omega *= 1 / NPKSD_SQRT(model->kernel_[c].scale_);
+    parts[0] = sums[k * NPKSDI_T];
+    parts[1] = sums[(columns + k) * NPKSDI_T];
+    parts[2] = -omega * sums[(2 * columns + 1) * NPKSDI_T];
+    parts[3] = omega * sums[2 * columns * NPKSDI_T];
+    return omega;
 }
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
-   with S reversed, and U without the features' own diagonal. shares, if not NULL: V by
-   coordinate. */
+   with S reversed, and U without the features' own diagonal; shares as above. */
 static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
                                                    const npksdi_scratch *w, size_t c,
                                                    npksd_real *shares)
 {
     npksdi_estimates e = { 0, 0, 0 };
-    size_t columns = w->columns_, F = model->options_.features, k = 0;
-    npksd_real n = (npksd_real)model->n_, stretch = 1 / NPKSD_SQRT(model->kernels_.scale_[c]);
-    npksd_real omega2 = 0, own = npksdi_total(model, w->own_);
-    for (size_t i = 0; i < model->m_ && k < columns; i++) {
-        npksd_real sum = 0, mirrored = 0, square = 0;
-        if (model->options_.form == NPKSD_FORM_VECTOR && !(w->weights_[i] > 0))
-            continue;
-        for (size_t f = 0; f < F; f++) {
-            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T;
-            const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
-            npksd_real omega = stretch * npksdi_column_omega(model, w, i, panel, l);
-            npksd_real re = sums[k * NPKSDI_T] / n, im = sums[(columns + k) * NPKSDI_T] / n;
-            npksd_real turn_re = omega * sums[(2 * columns + 1) * NPKSDI_T] / n;
-            npksd_real turn_im = omega * sums[2 * columns * NPKSDI_T] / n;
-            sum += (re - turn_re) * (re - turn_re) + (im + turn_im) * (im + turn_im);
-            mirrored += (re + turn_re) * (re + turn_re) + (im - turn_im) * (im - turn_im);
+    npksd_real n = (npksd_real)model->n_, F = (npksd_real)model->options_.features, omega2 = 0;
+    if (shares != NULL)
+        NPKSD_MEMSET(shares, 0, model->m_ * sizeof *shares);
+    for (size_t k = 0; k < w->columns_; k++) {
+        npksd_real sum = 0, mirrored = 0, square = 0, part[4];
+        for (size_t f = 0; f < model->options_.features; f++) {
+            npksd_real omega = npksdi_column_sums(model, w, c, k, f, part);
+            for (size_t j = 0; j < 4; j++)
+                part[j] /= n;
+            sum += (part[0] + part[2]) * (part[0] + part[2])
+                + (part[1] + part[3]) * (part[1] + part[3]);
+            mirrored += (part[0] - part[2]) * (part[0] - part[2])
+                + (part[1] - part[3]) * (part[1] - part[3]);
             square += omega * omega;
         }
         if (shares != NULL)
-            shares[i] = sum / (npksd_real)F;
-        e.v_ += sum / (npksd_real)F;
-        e.mirror_ += mirrored / (npksd_real)F;
-        omega2 += square / (npksd_real)F;
-        k++;
+            shares[w->picks_[k]] = sum / F;
+        e.v_ += sum / F;
+        e.mirror_ += mirrored / F;
+        omega2 += square / F;
     }
-    e.u_ = (n * n * e.v_ - own - n * omega2) / (model->n_ > 1 ? n * (n - 1) : 1);
+    e.u_ = (n * n * e.v_ - npksdi_total(model, w->own_) - n * omega2)
+        / (model->n_ > 1 ? n * (n - 1) : 1);
     return e;
+}
+
+static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_scratch *w,
+                                        size_t c, npksd_real *shares)
+{
+    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, c, shares)
+                                        : npksdi_pair_estimates(model, w, c, shares);
 }
 
 /* Row sums at the base bandwidth: u is Re sum_k (S + i omega)_a conj(S + i omega)_b
    e^(i omega (z_a - z_b)), whose sum over b is known from the sums of the evaluation. */
 static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t columns = w->columns_, F = model->options_.features, square = NPKSDI_T * NPKSDI_T;
-    size_t base = model->kernels_.base_;
-    const npksd_real *turns = w->turns_ + 2 * square * base;
-    for (size_t a = 0; a < model->panels_ * NPKSDI_T; a++)
-        w->row_sums_[a] = 0;
+    size_t F = model->options_.features, base = model->base_, columns = w->columns_;
+    const npksd_real *cosine = w->turns_ + 2 * base * NPKSDI_T * NPKSDI_T;
+    const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
+    NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
     for (size_t p = 0; p < model->panels_; p++)
         for (size_t f = 0; f < F; f++) {
-            size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, k = 0;
-            const npksd_real *sums = npksdi_frequency_sums(model, w, base, panel) + l;
-            if (l == 0)
-                npksdi_turns(model, w->x_ + p * NPKSDI_T * model->m_, panel, w->turns_);
-            for (size_t i = 0; i < model->m_ && k < columns; i++) {
-                if (model->options_.form == NPKSD_FORM_VECTOR && !(w->weights_[i] > 0))
-                    continue;
-                npksd_real omega = npksdi_column_omega(model, w, i, panel, l);
+            if (f % NPKSDI_T == 0)
+                npksdi_turns(model, w, p, f / NPKSDI_T);
+            for (size_t k = 0; k < columns; k++) {
+                npksd_real part[4], omega = npksdi_column_sums(model, w, base, k, f, part);
+                npksd_real re = part[0] + part[2], im = part[1] + part[3];
                 const npksd_real *S = w->s_ + (p * columns + k) * NPKSDI_T;
-                npksd_real re = sums[k * NPKSDI_T] - omega * sums[(2 * columns + 1) * NPKSDI_T];
-                npksd_real im =
-                    sums[(columns + k) * NPKSDI_T] + omega * sums[2 * columns * NPKSDI_T];
                 for (size_t a = 0; a < npksdi_panel_rows(model, p); a++) {
-                    npksd_real c = turns[a * NPKSDI_T + l], s = turns[square + a * NPKSDI_T + l];
+                    npksd_real c = cosine[a * NPKSDI_T + f % NPKSDI_T];
+                    npksd_real s = sine[a * NPKSDI_T + f % NPKSDI_T];
                     w->row_sums_[p * NPKSDI_T + a] +=
                         ((S[a] * c - omega * s) * re + (S[a] * s + omega * c) * im) / (npksd_real)F;
                 }
-                k++;
             }
         }
 }
@@ -3082,9 +2806,9 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
 /* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
-static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scratch *w,
-                                   npksd_real *V, npksd_real *U)
+static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const npksdi_scratch *w)
 {
+    npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
     npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
     npksd_real linear = sigma2 * (2 * npksdi_total(model, w->cross_) / n + w->weight_sum_);
@@ -3102,10 +2826,11 @@ static void npksdi_estimate_moment(const npksdi_model *model, const npksdi_scrat
                 quadratic += (j < model->m_ ? sigma2 : 1) * sum * sum;
             }
     } else {
-        quadratic = 2 * w->sums_[2 * model->kernels_.count_] + diagonal;
+        quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
-    *V = quadratic / (n * n) + linear;
-    *U = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    e.v_ = quadratic / (n * n) + linear;
+    e.u_ = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    return e;
 }
 
 /* ======== >>waves: MMD by characteristic functions ======== */
@@ -3151,8 +2876,8 @@ NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, 
     }
 }
 
-/* Panel k of the frequencies; behind the last one, the ring. In units of the bandwidth. */
-static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
+/* Panel k of the frequencies; behind the last one, the ring of MMD. In units of the bandwidth. */
+static npksd_status npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     int ring = k == model->frequency_panels_;
     npksd_real *out = ring ? model->ring_ : model->frequencies_ + k * NPKSDI_T * model->m_;
@@ -3160,6 +2885,7 @@ static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size
     npksdi_seek(w, ring ? NPKSDI_STREAM(NPKSDI_RING, 0) : NPKSDI_STREAM(NPKSDI_FREQUENCIES, k));
     for (size_t i = 0; i < NPKSDI_T * model->m_; i++)
         out[i] = factor * npksd_normal(&w->rng_);
+    return NPKSD_OK;
 }
 
 /* The mean over the frequencies of a band of d^2, d = |mean e^(i omega.z) - the reference's|^2. */
@@ -3203,19 +2929,26 @@ static void npksdi_set_normal_scores(npksd_real *scores)
     }
 }
 
-/* How many edges are below z, plus how many are not above it: 0 to 256. Arithmetic, not branches:
-   half of them would be guessed wrong. */
-NPKSDI_INLINE size_t npksdi_code(const npksd_real *edges, npksd_real z)
+/* The code of a value: how many edges are below it, plus how many are not above it, 0 to 256. A
+   panel of values at a time, and arithmetic instead of branches: no search waits for another, and
+   half of the branches would be guessed wrong. */
+NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint32_t *codes)
 {
-    size_t below = 0, upto = 0;
+    size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
     for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
-        below += step * (size_t)(edges[below + step - 1] < z);
-    below += (size_t)(edges[below] < z);
-    if (below == NPKSDI_EDGES || edges[below] > z) /* on no edge */
-        return 2 * below;
-    for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
-        upto += step * (size_t)(edges[upto + step - 1] <= z);
-    return below + upto + (size_t)(edges[upto] <= z);
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            below[l] += step * (size_t)(edges[below[l] + step - 1] < z[l]);
+            upto[l] += step * (size_t)(edges[upto[l] + step - 1] <= z[l]);
+        }
+    for (size_t l = 0; l < NPKSDI_T; l++)
+        codes[l] = (uint32_t)(below[l] + (size_t)(edges[below[l]] < z[l]) + upto[l]
+                              + (size_t)(edges[upto[l]] <= z[l]));
+}
+static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
+{
+    const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
+    for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k += NPKSDI_T)
+        npksdi_codes(edges, edges + k, model->edge_codes_ + i * NPKSDI_EDGES + k);
 }
 
 /* The codes of a panel, its sums of z, and the products of normal scores. */
@@ -3226,9 +2959,7 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     uint32_t *codes = w->codes_ + panel * m * NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
         npksd_real *NPKSDI_RESTRICT sum = w->z_sums_ + i * NPKSDI_T;
-        for (size_t l = 0; l < count; l++)
-            codes[i * NPKSDI_T + l] =
-                (uint32_t)npksdi_code(model->edges_ + i * NPKSDI_EDGES, z[i * NPKSDI_T + l]);
+        npksdi_codes(model->edges_ + i * NPKSDI_EDGES, z + i * NPKSDI_T, codes + i * NPKSDI_T);
         for (size_t l = 0; l < NPKSDI_T; l++) /* rows that are not there are 0 */
             sum[l] += z[i * NPKSDI_T + l];
     }
@@ -3239,92 +2970,77 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
 }
 
-/* upto_[c + 1]: rows of a column with a code up to c. moments: means of its normal scores q, of
-   q^2, and of q^4 - 6 q^2, which is large for heavy tails whatever the spread. */
+/* From how many of a column's rows have code c, in counts[c + 1], to how many have a smaller one, in
+   counts[c]. moments: means of the normal scores q, of q^2, and of q^4 - 6 q^2, which is large for
+   heavy tails whatever the spread; and 1/deviation of q, 0 where it does not vary. */
+NPKSDI_HOT void npksdi_settle_counts(const npksdi_model *model, uint32_t *counts, npksd_real rows,
+                                     npksd_real *moments)
+{
+    npksd_real lanes[3 * NPKSDI_T] = { 0 }, more[NPKSDI_T], both[NPKSDI_T];
+    for (size_t first = 0; first < NPKSDI_EDGES; first += NPKSDI_T) { /* codes c and 256 - c */
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            int low = (int)counts[first + l + 1], high = (int)counts[NPKSDI_CODES - first - l];
+            more[l] = (npksd_real)(low - high);
+            both[l] = (npksd_real)(low + high);
+        }
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real q = model->normal_scores_[first + l], q2 = q * q;
+            lanes[l] += more[l] * q;
+            lanes[NPKSDI_T + l] += both[l] * q2;
+            lanes[2 * NPKSDI_T + l] += both[l] * (q2 * (q2 - 6));
+        }
+    }
+    for (size_t k = 0; k < 3; k++)
+        moments[k] = npksdi_lane_sum(lanes + k * NPKSDI_T) / rows;
+    npksd_real variance = moments[1] - moments[0] * moments[0];
+    moments[3] = variance > 16 * NPKSDI_EPSILON * moments[1] ? 1 / NPKSD_SQRT(variance) : 0;
+    for (size_t c = 1; c <= NPKSDI_CODES; c++)
+        counts[c] += counts[c - 1];
+}
 static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *w, size_t i,
                                npksd_real *moments)
 {
-    npksd_real n = (npksd_real)model->n_;
-    NPKSD_MEMSET(w->upto_, 0, (NPKSDI_CODES + 1) * sizeof *w->upto_);
-    moments[0] = moments[1] = moments[2] = 0;
-    for (size_t p = 0; p < model->panels_; p++) {
-        const uint32_t *codes = w->codes_ + (p * model->m_ + i) * NPKSDI_T;
-        npksd_real sum = 0, squares = 0, tails = 0; /* of a panel, for float */
-        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++) {
-            npksd_real q = model->normal_scores_[codes[l]], q2 = q * q;
-            w->upto_[codes[l] + 1]++;
-            sum += q;
-            squares += q2;
-            tails += q2 * (q2 - 6);
-        }
-        moments[0] += sum / n;
-        moments[1] += squares / n;
-        moments[2] += tails / n;
-    }
-    for (size_t c = 1; c <= NPKSDI_CODES; c++)
-        w->upto_[c] += w->upto_[c - 1];
-}
-
-/* 1/deviation of normal scores, 0 where they do not vary. */
-static npksd_real npksdi_score_inverse(npksd_real mean, npksd_real square)
-{
-    npksd_real variance = square - mean * mean;
-    return variance > 16 * NPKSDI_EPSILON * square ? 1 / NPKSD_SQRT(variance) : 0;
+    NPKSD_MEMSET(w->below_, 0, (NPKSDI_CODES + 1) * sizeof *w->below_);
+    for (size_t p = 0; p < model->panels_; p++)
+        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++)
+            w->below_[w->codes_[(p * model->m_ + i) * NPKSDI_T + l] + 1]++;
+    npksdi_settle_counts(model, w->below_, (npksd_real)model->n_, moments);
 }
 
 /* At the edges e of a column, with F_n(e) = (below + equal/2) / n of a data set and F(e) =
    (below + equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
-       (n/128) sum_k (F_n - F)^2 / (F (1 - F)).
-   Equal edges stand together: a run from k to before end has the code k + end. For each edge its
-   code, F and 1/(F (1 - F)) are worked out once. */
-static void npksdi_set_edges(npksdi_model *model, size_t i)
-{
-    const npksd_real *edges = model->edges_ + i * NPKSDI_EDGES;
-    const npksd_real *shares = model->shares_ + i * NPKSDI_CODES;
-    npksd_real R = model->reference_rows_;
-    for (size_t k = 0, end; k < NPKSDI_EDGES; k = end) {
-        for (end = k + 1; end < NPKSDI_EDGES && !(edges[end] > edges[k]);)
-            end++;
-        npksd_real F = (R * (shares[k + end - 1] + shares[k + end]) + 1) / (2 * (R + 1));
-        for (size_t at = i * NPKSDI_EDGES + k; at < i * NPKSDI_EDGES + end; at++) {
-            model->edge_codes_[at] = (uint32_t)(k + end);
-            model->edge_F_[at] = F;
-            model->edge_weights_[at] = 1 / npksdi_max(F * (1 - F), NPKSDI_EPSILON);
-        }
-    }
-}
+       (n/128) sum_k (F_n - F)^2 / (F (1 - F)),
+   and, for people, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
 NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
                                              size_t i)
 {
-    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES;
-    const npksd_real *F = model->edge_F_ + i * NPKSDI_EDGES;
-    const npksd_real *weights = model->edge_weights_ + i * NPKSDI_EDGES;
-    npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, twice[NPKSDI_T],
-               lanes[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
-        lanes[l] = 0;
+    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
+    const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
+    npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, lanes[NPKSDI_T] = { 0 };
+    npksd_real share = NPKSDI_C(0.5) / (model->reference_rows_ + 1), ours[NPKSDI_T], F[NPKSDI_T];
     for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T) {
-        for (size_t l = 0; l < NPKSDI_T; l++) /* rows below the edge, and up to it */
-            twice[l] = (npksd_real)(int)(w->upto_[codes[k + l]] + w->upto_[codes[k + l] + 1]);
+        for (size_t l = 0; l < NPKSDI_T; l++) { /* gather first: the arithmetic is vector code */
+            size_t c = codes[k + l];
+            ours[l] = (npksd_real)(int)(here[c] + here[c + 1]);
+            F[l] = (npksd_real)(int)(there[c] + there[c + 1] + 1);
+        }
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            npksd_real apart = twice[l] * part - F[k + l];
-            lanes[l] += apart * apart * weights[k + l];
+            npksd_real at = F[l] * share, apart = ours[l] * part - at;
+            lanes[l] += apart * apart / npksdi_max(at * (1 - at), NPKSDI_EPSILON);
         }
     }
     return n / (npksd_real)NPKSDI_EDGES * npksdi_lane_sum(lanes);
 }
-
-/* The largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| over the edges. */
 static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksdi_scratch *w,
                                           size_t i)
 {
-    npksd_real n = (npksd_real)model->n_, largest = 0;
-    for (size_t k = 0; k < NPKSDI_EDGES; k++) {
-        size_t code = model->edge_codes_[i * NPKSDI_EDGES + k];
-        const npksd_real *here = model->shares_ + i * NPKSDI_CODES + code;
-        npksd_real under = (npksd_real)w->upto_[code] / n - here[-1];
-        npksd_real upto = (npksd_real)w->upto_[code + 1] / n - here[0];
-        largest = npksdi_max(largest, npksdi_max(npksdi_abs(under), npksdi_abs(upto)));
+    const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
+    npksd_real largest = 0;
+    for (size_t k = 0; k < 2 * NPKSDI_EDGES; k++) {
+        size_t c = model->edge_codes_[i * NPKSDI_EDGES + k / 2] + k % 2;
+        npksd_real apart = (npksd_real)w->below_[c] / (npksd_real)model->n_
+            - (npksd_real)there[c] / model->reference_rows_;
+        largest = npksdi_max(largest, npksdi_abs(apart));
     }
     return largest;
 }
@@ -3335,14 +3051,14 @@ static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksd
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *margin, npksd_real *spread)
 {
-    npksd_real n = (npksd_real)model->n_, moments[3];
+    npksd_real n = (npksd_real)model->n_, moments[4];
     for (size_t k = 0; k < NPKSDI_MARGINS; k++)
         numbers[k] = 0;
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
         npksdi_count_codes(model, w, i, moments);
         w->score_mean_[i] = moments[0];
-        w->score_inverse_[i] = npksdi_score_inverse(moments[0], moments[1]);
+        w->score_inverse_[i] = moments[3];
         margin[i] = npksdi_margin_distance(model, w, i);
         spread[i] = npksdi_abs(moments[1] - model->squares_[i]);
         numbers[0] = npksdi_max(numbers[0], margin[i]);
@@ -3354,16 +3070,20 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
     }
 }
 
-/* Correlation of the normal scores of paired columns a > b. */
-static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scratch *w, size_t a,
-                                     size_t b)
+/* Correlation of the normal scores of paired columns a > b, from the sums of their products over so
+   many rows. */
+static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scratch *w,
+                                     const npksd_real *sums, npksd_real rows, size_t a, size_t b)
 {
     size_t i = model->paired_[a], j = model->paired_[b];
-    npksd_real mean =
-        npksdi_moment(w->pair_sums_, model->pair_columns_, a, b) / (npksd_real)model->n_;
-    npksd_real r = (mean - w->score_mean_[i] * w->score_mean_[j]) * w->score_inverse_[i]
-        * w->score_inverse_[j];
-    return npksdi_clamp(r, 1);
+    npksd_real mean = npksdi_moment(sums, model->pair_columns_, a, b) / rows;
+    mean -= w->score_mean_[i] * w->score_mean_[j];
+    return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
+}
+static npksd_real npksdi_observed_pair(const npksdi_model *model, const npksdi_scratch *w, size_t a,
+                                       size_t b)
+{
+    return npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
 }
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
@@ -3371,7 +3091,7 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_real here = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_correlation(model, w, a, b) - here;
+            npksd_real apart = npksdi_observed_pair(model, w, a, b) - here;
             largest = npksdi_max(largest, npksdi_abs(apart));
         }
     return largest;
@@ -3403,7 +3123,7 @@ static void npksdi_clear_plain_sums(const npksdi_model *model, npksdi_scratch *w
 static void npksdi_clear_stein_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t real = sizeof(npksd_real), padded = model->panels_ * NPKSDI_T, m = model->m_;
-    size_t kernels = model->kernels_.count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
+    size_t kernels = model->kernel_count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
     if (model->options_.features > 0) {
         NPKSD_MEMSET(w->sums_, 0, kernels * model->frequency_panels_ * each * real);
         NPKSD_MEMSET(w->moment_, 0, w->columns_ * npksdi_padded(m + 1) * real);
@@ -3448,12 +3168,10 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     size_t m = model->m_, count = npksdi_panel_rows(model, panel);
     const npksd_real *rows = w->rows_ + panel * NPKSDI_T * m;
     npksd_real *z = w->z_ + NPKSDI_T, *x = w->x_ + panel * NPKSDI_T * m;
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, rows, count, w->weights_, w->scores_);
-    if (status != NPKSD_OK)
-        return status;
-    npksdi_shrink_panel(model, z, x);
-    npksdi_grow_scores(model, w->scores_);
+    npksdi_scale_panel(model, w, rows, count);
+    NPKSDI_TRY(npksdi_score_panel(model, w, w->weights_));
+    npksdi_to_bandwidth(model, z, x, 0);
+    npksdi_to_bandwidth(model, w->scores_, w->scores_, 1);
     if (model->options_.diagnose)
         NPKSD_MEMCPY(w->raw_s_ + panel * NPKSDI_T * m, w->scores_, m * NPKSDI_T * sizeof *x);
     npksdi_columns_panel(model, w, panel, x, w->scores_);
@@ -3465,17 +3183,15 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
    in units of the bandwidth, so that no unit of the data makes their squares vanish. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
-    const npksdi_kernels *kernels = &model->kernels_;
-    npksdi_estimates e[NPKSD_SCALES_MAX + 1];
-    npksd_real moment_v = 0, moment_u = 0, margins[NPKSDI_MARGINS];
+    npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
+    npksd_real margins[NPKSDI_MARGINS];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
-    int linear = model->options_.features > 0, diagnose = model->options_.diagnose;
-    for (size_t c = 0; c < kernels->count_; c++)
-        if (kernels->wanted_[c])
-            e[c] = linear ? npksdi_frequency_estimates(model, w, c, NULL)
-                          : npksdi_pair_estimates(model, w, c);
+    int diagnose = model->options_.diagnose;
+    for (size_t c = 0; c < model->kernel_count_; c++)
+        if (model->kernel_[c].wanted_)
+            e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
-        npksdi_estimate_moment(model, w, &moment_v, &moment_u);
+        moment = npksdi_moment_estimates(model, w);
     if (model->has_margins_)
         npksdi_margins(model, w, margins, margin, margin + model->m_);
     w->largest_pair_ = model->pair_columns_ > 0 ? npksdi_largest_pair(model, w) : 0;
@@ -3486,29 +3202,21 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         switch (number->kind_) {
         case NPKSD_COMPONENT_STEIN: *value = number->u_ ? e[c].u_ : e[c].v_; break;
         case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_; break;
-        case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment_u : moment_v; break;
+        case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment.u_ : moment.v_; break;
         case NPKSD_COMPONENT_MMD: *value = npksdi_wave_distance(model, w, c); break;
         case NPKSD_COMPONENT_MARGIN: *value = margins[c]; break;
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
     }
-    if (diagnose && linear) {
-        NPKSD_MEMSET(v, 0, model->m_ * sizeof *v);
-        npksdi_frequency_estimates(model, w, kernels->base_, v);
-    } else if (diagnose) {
-        npksdi_pair_shares(model, w, v);
-    }
+    if (diagnose)
+        npksdi_estimate(model, w, model->base_, v);
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
 }
 
 /* KSD^2, the U-statistic at the base bandwidth, of a data set whose base kernel was summed. */
 static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
 {
-    size_t base = model->kernels_.base_;
-    if (model->n_ == 1)
-        return 0;
-    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, base, NULL).u_
-                                        : npksdi_pair_estimates(model, w, base).u_;
+    return model->n_ == 1 ? 0 : npksdi_estimate(model, w, model->base_, NULL).u_;
 }
 
 /* Items: the panels, the pairs or frequencies, the end. */
@@ -3717,7 +3425,7 @@ static size_t npksdi_largest_share(size_t of, npksd_real alpha)
 /* Null values of the replicates, width_ numbers each; a column of them, raised by the tolerance and
    sorted; and which replicates are there. */
 #define NPKSDI_NULL_ARRAYS(X)                                                                      \
-    X(npksd_real, values_, owner->count_, owner->width_, SAVED)                                    \
+    X(npksd_real, values_, owner->count_, owner->width_, REALS)                                    \
     X(npksd_real, sorted_, owner->count_, 1, LOCAL)                                                \
     X(uint32_t, filled_, owner->count_, 1, LOCAL)
 
@@ -3782,7 +3490,8 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 /* Memory and counters of the fit alone: coordinates that are fitted, and whether over 5 % of their
    values repeat; kept rows, caller's units; moment matrices and gradients (before that, the room
    for pair distances); least, largest, mean and mean square of each t; a factor and what is solved
-   with it; a column; J on held-out rows for coordinate x family x ridge. */
+   with it; a column; for each coordinate the best J on held-out rows and which candidate (family x
+   ridge) has it. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
@@ -3793,7 +3502,8 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
     X(npksd_real, solution_, p, 1, LOCAL)                                                          \
     X(npksd_real, gradient_, p, 1, LOCAL)                                                          \
     X(npksd_real, column_, npksdi_max_size(m, owner->kept_rows_), 1, LOCAL)                        \
-    X(npksd_real, losses_, owner->splits_ > 1 ? m : 0, NPKSDI_CANDIDATES, LOCAL)
+    X(npksd_real, best_, m, 1, LOCAL)                                                              \
+    X(uint32_t, choice_, m, 1, LOCAL)
 
 typedef struct npksdi_fit {
     size_t kept_rows_, keep_sets_; /* H, and the generator calls that these rows come from */
@@ -3866,10 +3576,6 @@ static void npksdi_tester_arrays(npksd_tester *t, npksdi_walk *walk)
 }
 
 /* The rest of the plan: how many data sets the fit draws, ridges, sizes of its sums. */
-static size_t npksdi_sums_size(const npksdi_family *f)
-{
-    return npksdi_padded(f->features_) * f->features_ + f->features_;
-}
 static void npksdi_plan_fit(npksd_tester *t)
 {
     npksdi_model *model = &t->model_;
@@ -3881,7 +3587,8 @@ static void npksdi_plan_fit(npksd_tester *t)
         npksdi_family *f = model->family_ + k;
         size_t *sums = f->shared_ ? &fit->shared_sums_ : &fit->coordinate_sums_;
         f->sums_at_ = *sums;
-        *sums += f->features_ < 65536 ? npksdi_sums_size(f) : SIZE_MAX / 16;
+        *sums +=
+            f->features_ < 65536 ? (npksdi_padded(f->features_) + 1) * f->features_ : SIZE_MAX / 16;
     }
     fit->splits_ = automatic ? 2 : 1;
     fit->ridge_count_ = automatic && !(o->ridge > 0) ? 3 : 1;
@@ -3922,10 +3629,9 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     uint64_t hash = 0;
     int differ = 0;
     npksdi_seek(w, stream);
-    if (t->sample_fn_(w->rows_, t->model_.n_, m, &w->rng_, w->user_data_) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    if (!npksdi_finite(w->rows_, count))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(t->sample_fn_(w->rows_, t->model_.n_, m, &w->rng_, w->user_data_) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    NPKSDI_REFUSE(!npksdi_finite(w->rows_, count), NPKSD_ERROR_NONFINITE);
     if (w->rng_.user_data != &w->rng_state_ || w->rng_state_.index_ > 0)
         return NPKSD_OK;
     for (size_t i = 0; i < count; i++) {
@@ -3948,19 +3654,32 @@ static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
                           : pool->synthetic_ + (row - pool->n_) * pool->m_;
 }
 
-/* Draw `count` of the pool's blocks without replacement, in the order of the pool: one pass, no
-   memory. Each is taken with probability still wanted / still there. */
-static void npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t count, npksd_rng *rng,
-                             npksd_real *rows)
+/* Draw `count` of `there` blocks, from block `first` of the pool on, without replacement and in their
+   order; returns where the next row goes. Few: one pass, each is taken with probability still
+   wanted / still there. Many: each pick goes to the left half with probability free on the left /
+   free, then halves are halved. Exact, without memory, and count log(count) random numbers. */
+static npksd_real *npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t first,
+                                    size_t there, size_t count, npksd_rng *rng, npksd_real *rows)
 {
-    size_t m = pool->m_, there = (pool->n_ + pool->rows_) / block;
-    for (size_t k = 0; count > 0; k++, there--) {
+    size_t m = pool->m_, half = there / 2, left = 0;
+    if (count > 1 && there / 16 > count) {
+        for (size_t k = 0; k < count; k++)
+            left += npksdi_below(rng, there - k) < half - left;
+        rows = npksdi_pool_draw(pool, block, first, half, left, rng, rows);
+        return npksdi_pool_draw(pool, block, first + half, there - half, count - left, rng, rows);
+    }
+    if (count == 1 && there > 16) {
+        first += npksdi_below(rng, there);
+        there = 1;
+    }
+    for (; count > 0; first++, there--) {
         if (npksdi_below(rng, there) >= count)
             continue;
         for (size_t a = 0; a < block; a++, rows += m)
-            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, k * block + a), m * sizeof *rows);
+            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, first * block + a), m * sizeof *rows);
         count--;
     }
+    return rows;
 }
 
 static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_t m)
@@ -3979,20 +3698,18 @@ static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_
    spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random
    and shuffled: the first ones would be the observed ones, and places matter for centres and
    pairs. */
-static size_t npksdi_keep_count(const npksd_tester *t) { return t->fit_.keep_sets_; }
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
     npksdi_scratch *w = &t->scratch_;
     size_t n = t->model_.n_, m = t->model_.m_, count;
     if (t->pool_.rows_ > 0) {
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT, 0));
-        npksdi_pool_draw(&t->pool_, 1, t->fit_.kept_rows_, &w->rng_, t->fit_.kept_);
+        npksdi_pool_draw(&t->pool_, 1, 0, t->pool_.n_ + t->pool_.rows_, t->fit_.kept_rows_,
+                         &w->rng_, t->fit_.kept_);
         npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
         return NPKSD_OK;
     }
-    npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k));
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k)));
     count = npksdi_min_size(n, t->fit_.kept_rows_ - k * n);
     for (size_t j = 0; j < count; j++)
         NPKSD_MEMCPY(t->fit_.kept_ + (k * n + j) * m, w->rows_ + npksdi_spread_row(n, count, j) * m,
@@ -4051,7 +3768,6 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
     }
 }
 
-static size_t npksdi_scale_count(const npksd_tester *t) { return t->model_.m_ + 1; }
 static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
 {
     if (k < t->model_.m_)
@@ -4061,21 +3777,20 @@ static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
     return NPKSD_OK;
 }
 
-#define NPKSDI_KNOTS_LEAST NPKSDI_C(1e-6) /* least range of the knots */
+static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6); /* least range of the knots */
 
 /* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
    Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
    (SPLINE's knots), ties, and the edges of its margin. */
-static size_t npksdi_range_count(const npksd_tester *t) { return t->model_.m_; }
 static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
 {
     npksdi_model *model = &t->model_;
     npksd_real *sorted = t->fit_.column_;
     size_t count = t->fit_.kept_rows_, cut = count / 100, repeats = 0;
     npksdi_seek(&t->scratch_, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, j));
-    npksdi_add_column_noise(model, &t->scratch_, t->fit_.kept_, count, j);
+    npksdi_add_noise(model, &t->scratch_, t->fit_.kept_, count, j, j + 1);
     if (t->pool_.rows_ == 0)
-        npksdi_add_column_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j);
+        npksdi_add_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j, j + 1);
     for (size_t a = 0; a < count; a++)
         sorted[a] = npksdi_standard(model, t->fit_.kept_[a * model->m_ + j], j);
     npksdi_sort(sorted, count);
@@ -4093,6 +3808,7 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     }
     for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k++)
         model->edges_[j * NPKSDI_EDGES + k] = sorted[(2 * k + 1) * count / (2 * NPKSDI_EDGES)];
+    npksdi_set_edge_codes(model, j);
     return NPKSD_OK;
 }
 
@@ -4105,7 +3821,6 @@ static size_t npksdi_summary_panels(const npksd_tester *t)
     int any = model->family_count_ > 0 && model->d_ > 0 && model->summary_ != NPKSD_SUMMARY_ALL;
     return any ? npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T) : 0;
 }
-static size_t npksdi_summary_count(const npksd_tester *t) { return 2 * npksdi_summary_panels(t); }
 static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npksd_real *v,
                                size_t count, size_t k, npksd_real H, int second)
 {
@@ -4133,11 +3848,10 @@ static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
     size_t d = t->model_.d_, H = t->fit_.kept_rows_, panels = npksdi_summary_panels(t);
     size_t first = item % panels * NPKSDI_T, count = npksdi_min_size(NPKSDI_T, H - first);
     const npksd_real *rows = t->fit_.kept_ + first * t->model_.m_;
-    npksdi_scale_panel(&t->model_, rows, count, w->z_);
-    npksdi_totals(&t->model_, w);
+    npksdi_scale_panel(&t->model_, w, rows, count);
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
         size_t i = t->fit_.active_[slot];
-        npksdi_summary(&t->model_, w, rows, count, i);
+        npksdi_summary(&t->model_, w, i);
         for (size_t k = 0; k < d; k++) {
             npksd_real *stats = t->fit_.summary_stats_ + 4 * (i * d + k), *v = w->t_ + k * NPKSDI_T;
             if (item == 0)
@@ -4150,7 +3864,6 @@ static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
 }
 
 /* Stage: RBF centres, (x, t) of evenly spaced kept rows; for summary ALL the whole scaled row. */
-static size_t npksdi_centre_count(const npksd_tester *t) { return t->model_.centre_count_; }
 static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4158,8 +3871,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     size_t m = model->m_, d = model->d_, K = model->centre_count_;
     const npksd_real *row = t->fit_.kept_ + (2 * k + 1) * t->fit_.kept_rows_ / (2 * K) * m;
     const npksd_real *z = w->z_ + NPKSDI_T;
-    npksdi_scale_panel(model, row, 1, w->z_);
-    npksdi_totals(model, w);
+    npksdi_scale_panel(model, w, row, 1);
     for (size_t j = 0; j < m && model->summary_ == NPKSD_SUMMARY_ALL; j++)
         model->centres_[k * m + j] = z[j * NPKSDI_T];
     for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
@@ -4167,7 +3879,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
         npksd_real *centre = model->centres_ + (i * K + k) * (1 + d);
         if (model->summary_ == NPKSD_SUMMARY_ALL)
             break;
-        npksdi_standard_summary(model, w, row, 1, i);
+        npksdi_standard_summary(model, w, i);
         centre[0] = z[i * NPKSDI_T];
         for (size_t e = 0; e < d; e++)
             centre[1 + e] = w->t_[e * NPKSDI_T];
@@ -4199,10 +3911,6 @@ static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
     sigma = sigma > 0 ? sigma : 1; /* no two rows differ */
     model->bandwidth_ = /* within what an option may be, so that 1 / sigma^2 is a number */
         npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
-}
-static size_t npksdi_bandwidth_count(const npksd_tester *t)
-{
-    return t->model_.options_.bandwidth > 0 ? 0 : npksdi_shift_count(t->fit_.kept_rows_) + 1;
 }
 static npksd_status npksdi_bandwidth_item(npksd_tester *t, size_t k)
 {
@@ -4261,10 +3969,10 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
                                    const npksdi_family *f, size_t i, size_t count, npksd_real *A,
                                    npksd_real *c)
 {
-    npksd_real *value = w->phi_, *slope = w->slope_;
+    npksd_real *value = w->work_, *slope = value + 4 * NPKSDI_T;
     size_t terms = f->t_terms_, padded = npksdi_padded(f->features_), cell[NPKSDI_T];
-    const npksd_real *t_basis = npksdi_t_basis(model, i, w->t_, f->degree_, w->work_);
-    npksdi_spline_basis(model, i, f->basis_ - 3, w->z_ + (1 + i) * NPKSDI_T, cell, value, slope);
+    const npksd_real *t_basis = npksdi_t_basis(model, w, i, f->degree_);
+    npksdi_spline_basis(model, w, f, i, cell);
     for (size_t l = 0; l < count; l++) {
         size_t first = cell[l] * terms;
         npksd_real *block = A + first * padded + first;
@@ -4277,8 +3985,7 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
 }
 
 /* The panel in z_ into the sums of one coordinate's own features. */
-static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_t count,
-                                  size_t slot, size_t split)
+static void npksdi_add_coordinate(npksd_tester *t, size_t count, size_t slot, size_t split)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
@@ -4289,7 +3996,7 @@ static void npksdi_add_coordinate(npksd_tester *t, const npksd_real *rows, size_
         if (f->shared_ || npksdi_is_constant(model, i))
             continue;
         if (!has_summary)
-            npksdi_standard_summary(model, w, rows, count, i);
+            npksdi_standard_summary(model, w, i);
         has_summary = 1;
         size_t p = f->features_;
         npksd_real *A = npksdi_sums(t, f, slot, split), *c = A + npksdi_padded(p) * p;
@@ -4316,11 +4023,11 @@ static void npksdi_add_reference(npksd_tester *t, size_t count)
     const npksd_real *z = w->z_ + NPKSDI_T;
     if (t->fit_.counted_)
         return;
-    npksdi_shrink_panel(model, z, w->x_);
+    npksdi_to_bandwidth(model, z, w->x_, 0);
     npksdi_plain_panel(model, w, z, w->x_, 0, count);
     for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
         for (size_t l = 0; l < count; l++)
-            model->shares_[i * NPKSDI_CODES + w->codes_[i * NPKSDI_T + l]] += 1;
+            model->counts_[i * (NPKSDI_CODES + 1) + w->codes_[i * NPKSDI_T + l] + 1]++;
 }
 static void npksdi_flush_reference(npksd_tester *t)
 {
@@ -4333,13 +4040,6 @@ static void npksdi_flush_reference(npksd_tester *t)
         model->correlations_[k] += w->pair_sums_[k];
     for (size_t k = 0; k < NPKSDI_WAVES && model->has_waves_; k++)
         model->waves_[k] += w->wave_sums_[k];
-}
-
-/* The data set in work: where its rows are, how many are used, and which of them are held out. */
-static npksd_real *npksdi_set_rows(const npksd_tester *t, size_t set)
-{
-    int kept = t->pool_.rows_ == 0 && set + 1 < t->fit_.keep_sets_;
-    return kept ? t->fit_.kept_ + set * t->model_.n_ * t->model_.m_ : t->scratch_.rows_;
 }
 
 /* A piece of the pool; held-out rows go to the end. */
@@ -4358,7 +4058,7 @@ static void npksdi_take_pool(npksd_tester *t, size_t set)
         NPKSD_MEMCPY(w->rows_ + to * m, npksdi_pool_row(&t->pool_, set * n + a),
                      m * sizeof *w->rows_);
     }
-    npksdi_add_noise(&t->model_, w, w->rows_, fit->used_);
+    npksdi_add_noise(&t->model_, w, w->rows_, fit->used_, 0, m);
 }
 
 static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
@@ -4372,10 +4072,8 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
         return NPKSD_OK;
     }
     if (set >= fit->keep_sets_) {
-        npksd_status status = npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set));
-        if (status != NPKSD_OK)
-            return status;
-        npksdi_add_noise(&t->model_, w, w->rows_, n);
+        NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set)));
+        npksdi_add_noise(&t->model_, w, w->rows_, n, 0, m);
     }
     fit->used_ = n;
     if (fit->counted_) /* what is left of N, or of N/4 */
@@ -4394,11 +4092,9 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksdi_totals(model, w);
-    npksdi_shared_bumps(model, w);
+    npksdi_scale_panel(model, w, rows, count);
     for (size_t slot = 0; slot < t->fit_.active_count_ && model->family_count_ > 0; slot++)
-        npksdi_add_coordinate(t, rows, count, slot, split);
+        npksdi_add_coordinate(t, count, slot, split);
     for (size_t k = 0; k < model->family_count_; k++) {
         const npksdi_family *f = model->family_ + k;
         if (!f->shared_)
@@ -4416,11 +4112,6 @@ static size_t npksdi_set_items(const npksd_tester *t)
 {
     return 1 + t->model_.panels_ + (t->pool_.rows_ > 0);
 }
-static size_t npksdi_stream_count(const npksd_tester *t)
-{
-    int idle = t->model_.family_count_ == 0 && t->fit_.counted_;
-    return idle ? 0 : t->fit_.sets_ * npksdi_set_items(t);
-}
 static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 {
     const npksdi_fit *fit = &t->fit_;
@@ -4433,51 +4124,37 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
     size_t fit_panels = npksdi_ceil_div(fit->used_fit_, NPKSDI_T), split = panel > fit_panels;
     size_t first =
         split ? fit->used_fit_ + (panel - 1 - fit_panels) * NPKSDI_T : (panel - 1) * NPKSDI_T;
-    size_t end = split ? fit->used_ : fit->used_fit_;
+    size_t end = split ? fit->used_ : fit->used_fit_, n = t->model_.n_, m = t->model_.m_;
+    int kept = t->pool_.rows_ == 0 && set + 1 < fit->keep_sets_; /* the last is in the scratch */
+    const npksd_real *rows = kept ? fit->kept_ + set * n * m : t->scratch_.rows_;
     if (first < end)
-        status = npksdi_stream_panel(t, npksdi_set_rows(t, set) + first * t->model_.m_,
-                                     npksdi_min_size(NPKSDI_T, end - first), split);
+        status =
+            npksdi_stream_panel(t, rows + first * m, npksdi_min_size(NPKSDI_T, end - first), split);
     if (panel + 1 == each)
         npksdi_flush_reference(t);
     return status;
 }
 
 /* Stage: from sums to references, column by column; then correlations and waves. */
-static size_t npksdi_refer_count(const npksd_tester *t)
-{
-    return t->fit_.counted_ ? 0 : (t->model_.has_margins_ ? t->model_.m_ : 0) + 1;
-}
 static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), total = 0;
+    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), moments[4];
     model->reference_rows_ = R;
     if (model->has_margins_ && k < model->m_) {
-        npksd_real *shares = model->shares_ + k * NPKSDI_CODES, mean = 0, square = 0, tail = 0;
-        for (size_t c = 0; c < NPKSDI_CODES; c++) {
-            npksd_real part = shares[c] / R, q = model->normal_scores_[c];
-            mean += part * q;
-            square += part * q * q;
-            tail += part * q * q * (q * q - 6);
-            total += shares[c];
-            shares[c] = total / R;
-        }
+        npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
         model->means_[k] /= R;
-        model->squares_[k] = square;
-        model->tails_[k] = tail;
-        w->score_mean_[k] = mean;
-        w->score_inverse_[k] = npksdi_score_inverse(mean, square);
-        npksdi_set_edges(model, k);
+        model->squares_[k] = moments[1];
+        model->tails_[k] = moments[2];
+        w->score_mean_[k] = moments[0];
+        w->score_inverse_[k] = moments[3];
         return NPKSD_OK;
     }
     for (size_t a = 1; a < model->pair_columns_; a++)
-        for (size_t b = 0; b < a; b++) {
-            size_t i = model->paired_[a], j = model->paired_[b];
-            npksd_real *r = model->correlations_ + a * npksdi_padded(model->pair_columns_) + b;
-            npksd_real product = *r / R - w->score_mean_[i] * w->score_mean_[j];
-            *r = npksdi_clamp(product * w->score_inverse_[i] * w->score_inverse_[j], 1);
-        }
+        for (size_t b = 0; b < a; b++)
+            model->correlations_[a * npksdi_padded(model->pair_columns_) + b] =
+                npksdi_correlation(model, w, model->correlations_, R, a, b);
     for (size_t l = 0; l < NPKSDI_WAVES && model->has_waves_; l++)
         model->waves_[l] /= R;
     return NPKSD_OK;
@@ -4523,15 +4200,22 @@ static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_
             * (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i)) / rows;
 }
 
-/* One candidate (family, ridge) for one coordinate, solved on the fit sums, judged on the held-out
-   ones: J = theta' A theta / 2 + c' theta. */
-static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, npksd_real *loss)
+/* One candidate (family, ridge) for one coordinate, solved on the fit sums and judged on the
+   held-out ones: J = theta' A theta / 2 + c' theta. A costlier family must lower J by 2 % of |J|.
+   Where values repeat, flexible families would chase the atoms: GAUSS alone, unless noise has been
+   added. None good enough: NPKSDI_CONSTANT. */
+static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, size_t candidate)
 {
-    size_t p = f->features_;
-    npksd_real *theta = t->fit_.solution_, *c = t->fit_.gradient_, quadratic = 0, linear = 0;
+    npksdi_fit *fit = &t->fit_;
+    size_t p = f->features_, same = fit->choice_[slot] / NPKSDI_RIDGES_MAX;
+    npksd_real *theta = fit->solution_, *c = fit->gradient_, quadratic = 0, linear = 0;
     const npksd_real *A = npksdi_sums(t, f, slot, 1);
+    if (candidate == 0) {
+        fit->choice_[slot] = NPKSDI_CONSTANT;
+        fit->best_[slot] = NPKSDI_HUGE;
+    }
     npksdi_gradient(t, f, slot, 0, c);
-    npksdi_cholesky_solve(t->fit_.factor_, p, c, theta);
+    npksdi_cholesky_solve(fit->factor_, p, c, theta);
     npksdi_gradient(t, f, slot, 1, c);
     for (size_t a = 0; a < p; a++) {
         npksd_real sum = NPKSDI_C(0.5) * npksdi_moment(A, p, a, a) * theta[a];
@@ -4540,40 +4224,22 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, n
         quadratic += theta[a] * sum;
         linear += theta[a] * c[a];
     }
-    *loss = quadratic / (npksd_real)t->fit_.rows_[1] + linear;
-    npksdi_tame(loss, 1);
+    npksd_real loss = quadratic / (npksd_real)fit->rows_[1] + linear, best = fit->best_[slot];
+    npksd_real margin =
+        best < NPKSDI_HUGE && same != candidate / NPKSDI_RIDGES_MAX ? NPKSDI_C(0.02) : 0;
+    int atoms = fit->tied_[fit->active_[slot]] && !(t->model_.options_.smooth > 0);
+    npksdi_tame(&loss, 1);
+    if (loss < best - margin * npksdi_abs(best) && (f->kind_ == NPKSD_ESTIMATOR_GAUSS || !atoms)) {
+        fit->best_[slot] = loss;
+        fit->choice_[slot] = (uint32_t)candidate;
+    }
 }
 
-/* Which candidate (family x ridge) a coordinate takes: the best ridge of each family; and a
-   costlier family must lower J by 2 % of |J|. Where values repeat, flexible families would chase
-   the atoms: GAUSS alone, unless noise has been added. No candidate: NPKSDI_CONSTANT. */
-static size_t npksdi_choice(const npksd_tester *t, size_t slot)
+/* Has a coordinate chosen this candidate? One that never changes has no choice. */
+static int npksdi_chose(const npksd_tester *t, size_t slot, size_t candidate)
 {
-    const npksdi_fit *fit = &t->fit_;
-    size_t choice = NPKSDI_CONSTANT, i = fit->active_[slot];
-    npksd_real best = NPKSDI_HUGE;
-    if (npksdi_is_constant(&t->model_, i))
-        return NPKSDI_CONSTANT;
-    for (size_t family = 0; family < t->model_.family_count_; family++) {
-        npksd_real least = NPKSDI_HUGE, margin = best < NPKSDI_HUGE ? NPKSDI_C(0.02) : 0;
-        size_t candidate = family * NPKSDI_RIDGES_MAX;
-        int atoms = fit->tied_[i] && !(t->model_.options_.smooth > 0);
-        if (fit->splits_ == 1)
-            return 0;
-        if (atoms && t->model_.family_[family].kind_ != NPKSD_ESTIMATOR_GAUSS)
-            continue;
-        for (size_t r = 0; r < fit->ridge_count_; r++) {
-            size_t at = family * NPKSDI_RIDGES_MAX + r;
-            npksd_real loss = fit->losses_[slot * NPKSDI_CANDIDATES + at];
-            candidate = loss < least ? at : candidate;
-            least = npksdi_min(least, loss);
-        }
-        if (least < best - margin * npksdi_abs(best)) {
-            best = least;
-            choice = candidate;
-        }
-    }
-    return choice;
+    return t->fit_.choice_[slot] == candidate
+        && !npksdi_is_constant(&t->model_, t->fit_.active_[slot]);
 }
 
 /* The winner of a coordinate, solved once more on all sums together. */
@@ -4583,7 +4249,7 @@ static void npksdi_solve_slot(npksd_tester *t, size_t family, size_t slot)
     const npksdi_family *f = model->family_ + family;
     size_t i = t->fit_.active_[slot], p = f->features_;
     npksd_real *theta = t->fit_.solution_, *c = t->fit_.gradient_;
-    npksd_real *out = model->theta_ + i * model->theta_stride_;
+    npksd_real *out = model->theta_ + i * model->features_max_;
     npksdi_gradient(t, f, slot, 0, c);
     if (t->fit_.splits_ > 1) {
         npksd_real fit = (npksd_real)t->fit_.rows_[0], held = (npksd_real)t->fit_.rows_[1];
@@ -4616,10 +4282,6 @@ static size_t npksdi_solve_count(const npksd_tester *t)
     }
     return items;
 }
-static size_t npksdi_select_count(const npksd_tester *t)
-{
-    return t->fit_.splits_ > 1 ? npksdi_solve_count(t) : 0;
-}
 static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
 {
     const npksdi_fit *fit = &t->fit_;
@@ -4639,13 +4301,13 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
     if (step >= factors) { /* a coordinate that uses the matrix */
         slot += step - factors;
         if (select)
-            npksdi_judge(t, f, slot, fit->losses_ + slot * NPKSDI_CANDIDATES + candidate);
-        else if (npksdi_choice(t, slot) == candidate)
+            npksdi_judge(t, f, slot, candidate);
+        else if (npksdi_chose(t, slot, candidate))
             npksdi_solve_slot(t, family, slot);
         return NPKSD_OK;
     }
     for (size_t u = 0; u < (f->shared_ ? fit->active_count_ : 1) && !select; u++)
-        wanted += npksdi_choice(t, slot + u) == candidate;
+        wanted += (size_t)npksdi_chose(t, slot + u, candidate);
     if (!select && wanted == 0)
         return NPKSD_OK;
     size_t end = npksdi_min_size((step + 1) * NPKSDI_FACTOR_ROWS, p);
@@ -4654,27 +4316,7 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
             return NPKSD_ERROR_NUMERIC;
     return NPKSD_OK;
 }
-static npksd_status npksdi_select_item(npksd_tester *t, size_t k)
-{
-    return npksdi_matrix_item(t, k, 1);
-}
-static npksd_status npksdi_solve_item(npksd_tester *t, size_t k)
-{
-    return npksdi_matrix_item(t, k, 0);
-}
-
 /* ======== >>schedule: stages, items, and the order of things ======== */
-
-/* Stage: frequencies, a panel at a time, and the ring of MMD. */
-static size_t npksdi_frequency_count(const npksd_tester *t)
-{
-    return t->model_.frequency_panels_ + (size_t)t->model_.has_waves_;
-}
-static npksd_status npksdi_draw_item(npksd_tester *t, size_t k)
-{
-    npksdi_draw_frequencies(&t->model_, &t->scratch_, k);
-    return NPKSD_OK;
-}
 
 /* A data set of the pilot or the replicates: a generator call, then its evaluation. */
 static size_t npksdi_data_set_items(const npksd_tester *t)
@@ -4686,91 +4328,96 @@ static npksd_status npksdi_data_set_item(const npksd_tester *t, npksdi_scratch *
 {
     if (k > 0)
         return npksdi_evaluation_item(&t->model_, w, k - 1);
-    npksd_status status = npksdi_draw(t, w, watch, stream);
-    if (status != NPKSD_OK)
-        return status;
-    npksdi_add_noise(&t->model_, w, w->rows_, t->model_.n_);
+    NPKSDI_TRY(npksdi_draw(t, w, watch, stream));
+    npksdi_add_noise(&t->model_, w, w->rows_, t->model_.n_, 0, t->model_.m_);
     npksdi_begin_evaluation(&t->model_, w, 0);
     return NPKSD_OK;
 }
 
-/* Data set `set` of the pilot is evaluated: its numbers go into the gauges. */
-static void npksdi_pilot_record(npksd_tester *t, size_t set)
-{
-    npksdi_model *model = &t->model_;
-    for (size_t l = 0; l < model->gauge_count_; l++) {
-        npksdi_gauge_add(model, l, t->scratch_.values_[l], set + 1);
-        if (set + 1 == model->options_.pilot)
-            npksdi_gauge_end(model, l, set + 1);
-    }
-}
-
-/* Stage: the pilot. */
+/* Data set `set` has been evaluated: the numbers of the pilot go into the gauges, then come the null
+   values. */
 static size_t npksdi_pilot_sets(const npksdi_model *model)
 {
     return npksdi_needs_pilot(&model->options_, model->n_, model->m_) ? model->options_.pilot : 0;
 }
-static size_t npksdi_pilot_count(const npksd_tester *t)
+static void npksdi_record(npksd_tester *t, size_t set)
 {
-    return npksdi_wild(&t->model_.options_)
-        ? 0
-        : npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
-}
-static npksd_status npksdi_pilot_item(npksd_tester *t, size_t k)
-{
-    size_t each = npksdi_data_set_items(t), set = k / each;
-    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_,
-                                               NPKSDI_STREAM(NPKSDI_PILOT, set), k % each);
-    if (status == NPKSD_OK && k % each + 1 == each)
-        npksdi_pilot_record(t, set);
-    return status;
-}
-
-/* Stage: the replicates. */
-static size_t npksdi_replicate_count(const npksd_tester *t)
-{
-    return npksdi_wild(&t->model_.options_) ? 0 : t->null_.count_ * npksdi_data_set_items(t);
-}
-static npksd_status npksdi_replicate_item(npksd_tester *t, size_t k)
-{
-    size_t each = npksdi_data_set_items(t), r = k / each;
-    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_,
-                                               NPKSDI_STREAM(NPKSDI_REPLICATE, r), k % each);
-    if (status == NPKSD_OK && k % each + 1 == each) {
-        npksdi_null_row(&t->model_, &t->scratch_, t->null_.values_ + r * t->null_.width_);
-        t->null_.filled_[r] = 1;
+    npksdi_model *model = &t->model_;
+    size_t pilot = npksdi_pilot_sets(model);
+    for (size_t l = 0; l < model->gauge_count_ && set < pilot; l++) {
+        npksdi_gauge_add(model, l, t->scratch_.values_[l], set + 1);
+        if (set + 1 == pilot)
+            npksdi_gauge_end(model, l, pilot);
     }
+    if (set >= pilot) {
+        npksdi_null_row(model, &t->scratch_, t->null_.values_ + (set - pilot) * t->null_.width_);
+        t->null_.filled_[set - pilot] = 1;
+    }
+}
+static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
+{
+    size_t each = npksdi_data_set_items(t), set = k / each, pilot = npksdi_pilot_sets(&t->model_);
+    uint64_t stream = set < pilot ? NPKSDI_STREAM(NPKSDI_PILOT, set)
+                                  : NPKSDI_STREAM(NPKSDI_REPLICATE, set - pilot);
+    npksd_status status = npksdi_data_set_item(t, &t->scratch_, &t->watch_, stream, k % each);
+    if (status == NPKSD_OK && k % each + 1 == each)
+        npksdi_record(t, set);
     return status;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; items without work
-   count. */
-typedef struct npksdi_stage {
-    size_t (*count_fn)(const npksd_tester *t);
-    npksd_status (*item_fn)(npksd_tester *t, size_t k);
-} npksdi_stage;
+/* Every stage has a number of items, known in advance, and does item k; items without work count.
+   With a caller's score and no reference there is no stream of rows; with one family there is
+   nothing to select; the wild bootstrap draws nothing at all. */
+#define NPKSDI_STAGES(X)                                                                           \
+    X(KEEP, fit->keep_sets_, npksdi_keep_item(t, k))                                               \
+    X(SCALE, model->m_ + 1, npksdi_scale_item(t, k))                                               \
+    X(RANGE, model->m_, npksdi_range_item(t, k))                                                   \
+    X(SUMMARY, 2 * npksdi_summary_panels(t), npksdi_summary_item(t, k))                            \
+    X(CENTRE, model->centre_count_, npksdi_centre_item(t, k))                                      \
+    X(BANDWIDTH, o->bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,                   \
+      npksdi_bandwidth_item(t, k))                                                                 \
+    X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_,                           \
+      npksdi_draw_frequencies(&t->model_, &t->scratch_, k))                                        \
+    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0, npksdi_stream_item(t, k))   \
+    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, npksdi_matrix_item(t, k, 1))           \
+    X(SOLVE, npksdi_solve_count(t), npksdi_matrix_item(t, k, 0))                                   \
+    X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item(t, k))      \
+    X(PILOT, wild ? 0 : pilot, npksdi_sample_item(t, k))                                           \
+    X(REPLICATES, wild ? 0 : each * t->null_.count_, npksdi_sample_item(t, pilot + k))
 
-static const npksdi_stage npksdi_stages[] = {
-    { npksdi_keep_count, npksdi_keep_item },
-    { npksdi_scale_count, npksdi_scale_item },
-    { npksdi_range_count, npksdi_range_item },
-    { npksdi_summary_count, npksdi_summary_item },
-    { npksdi_centre_count, npksdi_centre_item },
-    { npksdi_bandwidth_count, npksdi_bandwidth_item },
-    { npksdi_frequency_count, npksdi_draw_item },
-    { npksdi_stream_count, npksdi_stream_item },
-    { npksdi_select_count, npksdi_select_item },
-    { npksdi_solve_count, npksdi_solve_item },
-    { npksdi_refer_count, npksdi_refer_item },
-    { npksdi_pilot_count, npksdi_pilot_item },
-    { npksdi_replicate_count, npksdi_replicate_item },
-};
 enum {
-    NPKSDI_STAGE_DONE = sizeof npksdi_stages / sizeof npksdi_stages[0],
-    NPKSDI_STAGE_REPLICATES = NPKSDI_STAGE_DONE - 1,
-    NPKSDI_STAGE_PILOT = NPKSDI_STAGE_DONE - 2,
-    NPKSDI_STAGE_FITTED = NPKSDI_STAGE_DONE - 3 /* scores are known */
+#define NPKSDI_ENUM(name, count, item) NPKSDI_STAGE_##name,
+    NPKSDI_STAGES(NPKSDI_ENUM) NPKSDI_STAGE_DONE
+#undef NPKSDI_ENUM
 };
+
+static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
+{
+    const npksdi_model *model = &t->model_;
+    const npksdi_fit *fit = &t->fit_;
+    const npksd_options *o = &model->options_;
+    size_t each = npksdi_data_set_items(t), pilot = npksdi_pilot_sets(model) * each;
+    int scored = model->family_count_ > 0, refers = !fit->counted_, wild = npksdi_wild(o);
+    switch (stage) {
+#define NPKSDI_CASE(name, count, item)                                                             \
+    case NPKSDI_STAGE_##name: return count;
+        NPKSDI_STAGES(NPKSDI_CASE)
+#undef NPKSDI_CASE
+    default: return 0;
+    }
+}
+
+static npksd_status npksdi_stage_item(npksd_tester *t, size_t stage, size_t k)
+{
+    size_t pilot = npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
+    switch (stage) {
+#define NPKSDI_CASE(name, count, item)                                                             \
+    case NPKSDI_STAGE_##name: return item;
+        NPKSDI_STAGES(NPKSDI_CASE)
+#undef NPKSDI_CASE
+    default: return NPKSD_OK;
+    }
+}
 
 /* On to the next item that there is; replicates that merge has brought need no work. */
 static void npksdi_skip_done(npksd_tester *t)
@@ -4778,7 +4425,7 @@ static void npksdi_skip_done(npksd_tester *t)
     npksdi_schedule *s = &t->schedule_;
     size_t each = npksdi_data_set_items(t);
     while (s->stage_ < NPKSDI_STAGE_DONE) {
-        size_t count = npksdi_stages[s->stage_].count_fn(t);
+        size_t count = npksdi_stage_count(t, s->stage_);
         if (s->stage_ == NPKSDI_STAGE_REPLICATES)
             while (s->k_ < count && t->null_.filled_[s->k_ / each]) {
                 size_t next = (s->k_ / each + 1) * each;
@@ -4797,7 +4444,7 @@ static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
     while (*items > 0 && s->error_ == NPKSD_OK && s->stage_ < stage) {
-        s->error_ = npksdi_stages[s->stage_].item_fn(t, s->k_);
+        s->error_ = npksdi_stage_item(t, s->stage_, s->k_);
         s->k_++;
         s->done_++;
         --*items;
@@ -4835,56 +4482,39 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
         w->signs_[a] = (word >> (a % 64)) & 1 ? NPKSDI_C(1) : NPKSDI_C(-1);
     }
     w->with_signs_ = 1;
-}
-
-static void npksdi_wild_record(npksd_tester *t, size_t pass)
-{
-    npksdi_model *model = &t->model_;
-    npksdi_scratch *w = &t->scratch_;
-    size_t pilot = npksdi_pilot_sets(model), all = model->gauge_count_ * sizeof(npksd_real);
-    if (pass == 0) {
-        NPKSD_MEMCPY(w->observed_values_, w->values_, all);
-        NPKSD_MEMSET(model->gauge_mean_, 0, all);
-        NPKSD_MEMSET(model->gauge_sd_, 0, all);
-        NPKSD_MEMSET(model->gauge_skew_, 0, all);
-    } else if (pass <= pilot) {
-        npksdi_pilot_record(t, pass - 1);
-    } else {
-        npksdi_null_row(model, w, t->null_.values_ + (pass - 1 - pilot) * t->null_.width_);
-    }
-    if (pass == pilot + t->null_.count_) {
-        NPKSD_MEMCPY(w->values_, w->observed_values_, all);
-        t->wild_done_ = 1;
-    }
+    npksdi_clear_stein_sums(model, w);
 }
 
 static size_t npksdi_check_items(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
-    size_t passes = 1 + npksdi_pilot_sets(model) + t->null_.count_;
-    return npksdi_wild(&model->options_) ? model->panels_ + passes * (npksdi_sum_items(model) + 1)
-                                         : npksdi_evaluation_items(model);
+    int wild = npksdi_wild(&model->options_);
+    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
+    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
 }
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
-    const npksdi_model *model = &t->model_;
+    npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t each = npksdi_sum_items(model) + 1, pass = 0;
-    if (npksdi_wild(&model->options_) && k >= model->panels_) {
-        pass = (k - model->panels_) / each;
-        k = model->panels_ + (k - model->panels_) % each;
-        if (pass > 0 && k == model->panels_) {
-            npksdi_draw_signs(model, w, pass - 1);
-            npksdi_clear_stein_sums(model, w);
-        }
-    }
+    size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
+    size_t pass = k < panels ? 0 : (k - panels) / each, all = model->gauge_count_;
+    k -= pass * each;
+    if (pass > 0 && k == panels)
+        npksdi_draw_signs(model, w, pass - 1);
     npksd_status status = npksdi_evaluation_item(model, w, k);
-    if (k + 1 < model->panels_ + each)
+    if (k + 1 < panels + each)
         return status;
     if (pass == 0)
         t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
-    if (npksdi_wild(&model->options_))
-        npksdi_wild_record(t, pass);
+    else
+        npksdi_record(t, pass - 1);
+    for (size_t l = 0; l < all && pass == 0 && npksdi_wild(&model->options_); l++) {
+        w->observed_values_[l] = w->values_[l];
+        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
+    }
+    t->wild_done_ = pass > 0 && pass == npksdi_pilot_sets(model) + t->null_.count_;
+    if (t->wild_done_)
+        NPKSD_MEMCPY(w->values_, w->observed_values_, all * sizeof *w->values_);
     return status;
 }
 
@@ -4892,13 +4522,13 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
    brought to a size that the arithmetic likes, and the operator undoes the latter. */
 static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
 {
+    const npksd_real n = (npksd_real)model->n_, half = NPKSDI_C(0.5);
     for (size_t j = 0; j < model->m_; j++) {
         npksd_real mean = 0, most = 0;
         for (size_t a = 0; a < model->n_; a++)
-            mean += rows[a * model->m_ + j] / (npksd_real)model->n_;
+            mean += rows[a * model->m_ + j] / n;
         for (size_t a = 0; a < model->n_; a++)
-            most = npksdi_max(
-                most, npksdi_abs(rows[a * model->m_ + j] * NPKSDI_C(0.5) - mean * NPKSDI_C(0.5)));
+            most = npksdi_max(most, npksdi_abs(rows[a * model->m_ + j] * half - mean * half));
         model->centre_[j] = mean;
         model->scale_[j] = most < NPKSDI_TINY ? 1 : npksdi_min(most, NPKSDI_HUGE);
         model->box_low_[j] = -NPKSDI_LARGEST;
@@ -4907,18 +4537,17 @@ static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
     }
 }
 
-/* Share of rows with a number outside the box low .. high. */
-static npksd_real npksdi_outside(const npksd_real *rows, size_t count, size_t m,
-                                 const npksd_real *low, const npksd_real *high)
+/* Share of rows with a number outside the box of the model. */
+static npksd_real npksdi_outside(const npksdi_model *model, const npksd_real *rows)
 {
-    size_t outside = 0;
-    for (size_t a = 0; a < count; a++) {
+    size_t m = model->m_, outside = 0;
+    for (size_t a = 0; a < model->n_; a++, rows += m) {
         int out = 0;
         for (size_t j = 0; j < m; j++)
-            out |= rows[a * m + j] < low[j] || rows[a * m + j] > high[j];
+            out |= rows[j] < model->box_low_[j] || rows[j] > model->box_high_[j];
         outside += (size_t)out;
     }
-    return npksdi_share(outside, count);
+    return npksdi_share(outside, model->n_);
 }
 
 /* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation.
@@ -4930,16 +4559,14 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     size_t count = model->n_ * model->m_;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
-    if (!npksdi_finite(observed, count))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
     if (t->sample_fn_ == NULL && !t->loaded_)
         npksdi_scale_observed(model, observed);
-    t->out_of_range_ =
-        npksdi_outside(observed, model->n_, model->m_, model->box_low_, model->box_high_);
+    t->out_of_range_ = npksdi_outside(model, observed);
     if (observed != w->rows_)
         NPKSD_MEMCPY(w->rows_, observed, count * sizeof *observed);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
-    npksdi_add_noise(model, w, w->rows_, model->n_);
+    npksdi_add_noise(model, w, w->rows_, model->n_, 0, model->m_);
     npksdi_begin_evaluation(model, w, 1);
     t->schedule_.check_k_ = 0;
     t->schedule_.check_total_ = npksdi_check_items(t);
@@ -4952,22 +4579,18 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
     for (; *items > 0 && s->check_k_ < s->check_total_; --*items) {
         size_t total = s->check_total_;
         s->check_total_ = 0; /* an error discards the check, and so does an exception */
-        npksd_status status = npksdi_check_item(t, s->check_k_++);
-        if (status != NPKSD_OK)
-            return status;
+        NPKSDI_TRY(npksdi_check_item(t, s->check_k_++));
         s->check_total_ = total;
     }
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
 }
 
-/* The verdict on the evaluated rows, from the first `used` replicates. */
-static void npksdi_report(npksd_tester *t, size_t used, npksd_result *result)
+/* What the result says of the evaluated rows, but for the verdict. */
+static void npksdi_describe(const npksd_tester *t, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
     NPKSD_MEMSET(result, 0, sizeof *result);
     result->statistic = npksdi_combine(model, t->scratch_.values_, &result->leading);
-    npksd_real tolerance = npksdi_tolerance(model, &t->null_, result->statistic, used);
-    npksdi_verdict(&t->null_, used, tolerance, 0, model->options_.alpha, result);
     result->bandwidth = model->bandwidth_;
     result->ksd2 = t->ksd2_;
     result->out_of_range = t->out_of_range_;
@@ -4983,58 +4606,52 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* p-values of the columns from the same replicates; adjusted: against the largest column of
-   each. */
+/* For people: the mean apart from the generator's, in deviations, of unclamped values. */
+static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+{
+    npksd_real shift = 0, most = NPKSDI_LARGEST;
+    for (size_t a = 0; a < model->n_; a++) {
+        npksd_real x = w->rows_[a * model->m_ + i];
+        npksd_real z = npksdi_unclamped(x, model->ruler_[i]);
+        if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
+            z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
+        shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
+    }
+    if (npksdi_is_constant(model, i))
+        return shift > 0 ? most : shift < 0 ? -most : 0;
+    return shift - model->means_[i];
+}
+
+/* Columns: p-values from the same replicates; adjusted: against the largest column of each. */
 static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
+    const npksdi_scratch *w = &t->scratch_;
     const npksdi_null *null = &t->null_;
     size_t b = null->count_, m = model->m_;
-    npksd_real *most = null->sorted_;
+    npksd_real *most = null->sorted_, moments[4];
     for (size_t r = 0; r < b; r++) {
-        const npksd_real *row = null->values_ + r * null->width_ + 1;
-        most[r] = row[0];
+        most[r] = null->values_[r * null->width_ + 1];
         for (size_t i = 1; i < m; i++)
-            most[r] = npksdi_max(most[r], row[i]);
+            most[r] = npksdi_max(most[r], null->values_[r * null->width_ + 1 + i]);
     }
     for (size_t i = 0; i < m; i++) {
-        npksd_real value = npksdi_column_value(model, &t->scratch_, i);
+        npksd_real value = npksdi_column_value(model, w, i),
+                   v = w->values_[model->number_count_ + i];
         npksd_real tolerance = NPKSDI_TIE * npksdi_max(1, npksdi_abs(value));
         size_t reached = 0, adjusted = 0;
         for (size_t r = 0; r < b; r++) {
             reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
             adjusted += most[r] + tolerance >= value;
         }
-        npksd_real v = t->scratch_.values_[model->number_count_ + i];
         npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
         npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
         npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
-    }
-}
-
-/* For people: means apart, in deviations, of unclamped values; distance of distribution
-   functions. */
-static void npksdi_report_margins(npksd_tester *t, npksd_diagnosis *d)
-{
-    const npksdi_model *model = &t->model_;
-    const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_, most = NPKSDI_LARGEST, moments[3];
-    for (size_t i = 0; i < model->m_; i++) {
-        npksd_real shift = 0;
-        for (size_t a = 0; a < model->n_; a++) {
-            npksd_real x = w->rows_[a * model->m_ + i];
-            npksd_real z = npksdi_unclamped(x, model->ruler_ + 3 * i);
-            if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
-                z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
-            shift += npksdi_clamp(z, NPKSDI_HUGE) / n;
-        }
-        if (npksdi_is_constant(model, i))
-            shift = shift > 0 ? most : shift < 0 ? -most : 0;
-        else
-            shift -= model->means_[i];
+        if (!model->has_margins_)
+            continue;
         npksdi_count_codes(model, w, i, moments);
-        npksdi_put(d->coordinate_shift, i, shift);
         npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
+        npksdi_put(d->coordinate_shift, i, npksdi_column_shift(model, w, i));
     }
 }
 
@@ -5047,14 +4664,13 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
-            size_t place = d->pair_count;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
-            pair.observed = npksdi_correlation(model, &t->scratch_, a, b);
+            pair.observed = npksdi_observed_pair(model, &t->scratch_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_abs(pair.observed - pair.expected);
-            pair.p_adjusted = apart;
-            for (; place > 0 && d->pairs[place - 1].p_adjusted < apart; place--)
+            pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
+            size_t place = d->pair_count;
+            for (; place > 0 && d->pairs[place - 1].p_adjusted < pair.p_adjusted; place--)
                 if (place < d->pair_capacity)
                     d->pairs[place] = d->pairs[place - 1];
             if (place < d->pair_capacity) {
@@ -5078,61 +4694,50 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
     int linear = model->options_.features > 0;
     if (linear)
         npksdi_frequency_row_sums(model, w);
-    for (size_t a = 0; a < model->n_; a++) {
-        npksd_real own = linear ? 0 : w->own_[a] + w->weight_sum_;
-        out[a] = (w->row_sums_[a] + own) / (n * sigma2);
-    }
+    for (size_t a = 0; a < model->n_; a++)
+        out[a] = (w->row_sums_[a] + (linear ? 0 : w->own_[a] + w->weight_sum_)) / (n * sigma2);
     npksdi_tame(out, model->n_);
 }
 
-/* What a diagnosis asks for: numbers of the columns, margins for people, pairs. */
-enum { NPKSDI_ASK_COLUMNS = 1, NPKSDI_ASK_MARGINS = 2, NPKSDI_ASK_PAIRS = 4 };
-static int npksdi_asked(const npksd_diagnosis *d)
+/* Is there room for the answer, and was prepared what the diagnosis asks for? */
+static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
+                             const npksd_diagnosis *d)
 {
+    if (t == NULL || result == NULL || d == NULL)
+        return t != NULL && result != NULL;
     int columns = d->coordinate_statistic || d->coordinate_p || d->coordinate_p_adjusted;
-    int margins = d->coordinate_shift || d->coordinate_distance;
     int pairs = d->pairs != NULL && d->pair_capacity > 0;
-    return (columns ? NPKSDI_ASK_COLUMNS : 0) | (margins ? NPKSDI_ASK_MARGINS : 0)
-        | (pairs ? NPKSDI_ASK_PAIRS : 0);
-}
-static int npksdi_can_diagnose(const npksd_tester *t, const npksd_diagnosis *d)
-{
-    int asked = d != NULL ? npksdi_asked(d) : 0;
-    return (asked == 0 || t->model_.options_.diagnose)
-        && (asked <= NPKSDI_ASK_COLUMNS || t->model_.has_margins_);
-}
-
-static void npksdi_report_diagnosis(npksd_tester *t, npksd_diagnosis *d)
-{
-    int asked = npksdi_asked(d);
-    if (asked & NPKSDI_ASK_COLUMNS)
-        npksdi_report_columns(t, d);
-    if (asked & NPKSDI_ASK_MARGINS)
-        npksdi_report_margins(t, d);
-    if (asked & NPKSDI_ASK_PAIRS)
-        npksdi_report_pairs(t, d);
-    if (d->row_influence != NULL)
-        npksdi_report_rows(t, d->row_influence);
+    int margins = pairs || d->coordinate_shift || d->coordinate_distance;
+    return (t->model_.options_.diagnose || !(columns || margins))
+        && (t->model_.has_margins_ || !margins);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check_begin(npksd_tester *t, const npksd_real *observed)
 {
-    if (t == NULL || observed == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(t == NULL || observed == NULL, NPKSD_ERROR_ARGUMENT);
     return npksdi_is_done(t) ? npksdi_observe(t, observed) : NPKSD_ERROR_STATE;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *result,
                                                npksd_diagnosis *diagnosis)
 {
-    if (t == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.check_total_ == 0 || t->schedule_.check_k_ < t->schedule_.check_total_)
-        return NPKSD_ERROR_STATE;
-    npksdi_report(t, t->null_.count_, result);
-    if (diagnosis != NULL)
-        npksdi_report_diagnosis(t, diagnosis);
+    NPKSDI_REFUSE(!npksdi_can_report(t, result, diagnosis), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.check_total_ == 0
+                      || t->schedule_.check_k_ < t->schedule_.check_total_,
+                  NPKSD_ERROR_STATE);
+    const npksdi_null *null = &t->null_;
+    npksdi_describe(t, result);
+    npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
+    npksdi_verdict(null, null->count_, tolerance, 0, t->model_.options_.alpha, result);
     t->schedule_.check_total_ = 0;
+    if (diagnosis == NULL)
+        return NPKSD_OK;
+    if (t->model_.options_.diagnose)
+        npksdi_report_columns(t, diagnosis);
+    if (diagnosis->pairs != NULL)
+        npksdi_report_pairs(t, diagnosis);
+    if (diagnosis->row_influence != NULL)
+        npksdi_report_rows(t, diagnosis->row_influence);
     return NPKSD_OK;
 }
 
@@ -5140,12 +4745,10 @@ NPKSDI_DEF npksd_status npksd_tester_check(npksd_tester *t, const npksd_real *ob
                                            npksd_result *result, npksd_diagnosis *diagnosis)
 {
     size_t items = SIZE_MAX;
-    if (t == NULL || observed == NULL || result == NULL || !npksdi_can_diagnose(t, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_check_begin(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    return status == NPKSD_OK ? npksd_tester_check_end(t, result, diagnosis) : status;
+    NPKSDI_REFUSE(!npksdi_can_report(t, result, diagnosis), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_TRY(npksd_tester_check_begin(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
+    return npksd_tester_check_end(t, result, diagnosis);
 }
 
 /* ======== >>api: testers ======== */
@@ -5163,15 +4766,11 @@ NPKSDI_DEF const char *npksd_status_string(npksd_status status)
 
 NPKSDI_DEF const char *npksd_component_string(unsigned component)
 {
-    switch (component) {
-    case NPKSD_COMPONENT_STEIN: return "STEIN";
-    case NPKSD_COMPONENT_MIRROR: return "MIRROR";
-    case NPKSD_COMPONENT_MOMENT: return "MOMENT";
-    case NPKSD_COMPONENT_MMD: return "MMD";
-    case NPKSD_COMPONENT_MARGIN: return "MARGIN";
-    case NPKSD_COMPONENT_PAIR: return "PAIR";
-    default: return "unknown component";
-    }
+    static const char *const names[] = { "STEIN", "MIRROR", "MOMENT", "MMD", "MARGIN", "PAIR" };
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
+        if (component == 1u << k)
+            return names[k];
+    return "unknown component";
 }
 
 NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
@@ -5196,21 +4795,17 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Options given or default, checked; and sample_fn, which only the wild bootstrap can do
-   without. */
-static npksd_status npksdi_admit(size_t n, size_t m, const npksd_options *options,
-                                 int has_generator, npksd_options *out)
+/* Are options, given or default, valid? Only the wild bootstrap can do without a generator. */
+static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
+                        npksd_options *out)
 {
     *out = options != NULL ? *options : npksd_default_options();
-    if (npksd_options_problem(out, n, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!has_generator && (!npksdi_wild(out) || out->standardize || !(out->bandwidth > 0)))
-        return NPKSD_ERROR_ARGUMENT;
-    return NPKSD_OK;
+    return npksd_options_problem(out, n, m) == NULL
+        && (has_generator || (npksdi_wild(out) && !out->standardize && out->bandwidth > 0));
 }
 
 /* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
-   many. pool: fixed samples, or NULL. */
+   many, of them or of items. pool: fixed samples, or NULL. */
 static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
                                  const npksdi_pool *pool, int loaded)
 {
@@ -5226,7 +4821,7 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
     npksdi_times(&walk, 2 + options->pilot + t->null_.count_, npksdi_data_set_items(t));
-    return walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1; /* items can be counted, too */
+    return t->memory_bytes_ = walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1;
 }
 
 static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
@@ -5237,52 +4832,37 @@ static void npksdi_scratch_begin(const npksd_tester *t, npksdi_scratch *w)
         w->rng_ = npksd_rng_seeded(&w->rng_state_, t->model_.options_.seed, 0);
 }
 
-/* The planned tester moves into memory that is large enough; its arrays are zero. */
-static npksd_tester *npksdi_tester_place(const npksd_tester *plan, void *memory)
+/* Equal weights, unless one index set is drawn for all data sets: then 0, and nothing is set. */
+static int npksdi_equal_weights(npksdi_model *model)
 {
-    npksd_tester *t = (npksd_tester *)npksdi_aligned(memory);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
-    *t = *plan;
-    npksdi_room(&walk, 1, 1, sizeof *t);
-    size_t head = walk.at_;
-    npksdi_tester_arrays(t, &walk);
-    NPKSD_MEMSET((unsigned char *)t + head, 0, walk.at_ - head);
-    npksdi_scratch_begin(t, &t->scratch_);
-    if (t->pool_.rows_ > 0)
-        t->user_data_ = t->scratch_.user_data_ = &t->pool_;
-    return t;
+    int equal = model->options_.resample == 0 || model->options_.resample_redraw;
+    for (size_t i = 0; i < model->m_ && equal; i++)
+        model->weights_[i] = 1 / (npksd_real)model->m_;
+    return equal;
 }
-
-/* What is known before the first item: index set, columns of the pairs, a given bandwidth. */
-static void npksdi_model_begin(npksdi_model *model, npksdi_scratch *w)
+/* What is known before the first item: index set, columns of pairs, a given bandwidth, totals. */
+static void npksdi_tester_begin(npksd_tester *t)
 {
-    size_t m = model->m_;
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
+    size_t m = model->m_, pairs = model->pair_columns_, k = 0;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_INDEX_SET, 0));
-    if (model->options_.resample > 0 && !model->options_.resample_redraw)
+    if (!npksdi_equal_weights(model))
         npksdi_draw_weights(model, w, model->weights_);
-    else
-        for (size_t i = 0; i < m; i++)
-            model->weights_[i] = 1 / (npksd_real)m;
-    for (size_t i = 0; i < m; i++)
-        model->family_of_[i] = NPKSDI_CONSTANT;
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
-    for (size_t i = 0, k = 0; k < model->pair_columns_; i++) /* as many of m, in their order */
-        if (m == model->pair_columns_ || npksdi_below(&w->rng_, m - i) < model->pair_columns_ - k)
-            model->paired_[k++] = (uint32_t)i;
+    for (size_t i = 0; i < m; i++) {
+        model->family_of_[i] = NPKSDI_CONSTANT;
+        if (model->weights_[i] > 0)
+            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
+        if (k < pairs && (m == pairs || npksdi_below(&w->rng_, m - i) < pairs - k))
+            model->paired_[k++] = (uint32_t)i; /* as many of m, in their order */
+    }
     if (model->has_margins_)
         npksdi_set_normal_scores(model->normal_scores_);
     if (model->options_.bandwidth > 0)
         npksdi_set_bandwidth(model, model->options_.bandwidth);
-}
-
-static void npksdi_tester_begin(npksd_tester *t)
-{
-    npksdi_model_begin(&t->model_, &t->scratch_);
-    for (size_t i = 0; i < t->model_.m_; i++)
-        if (t->model_.weights_[i] > 0)
-            t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
     for (size_t stage = 0; stage < NPKSDI_STAGE_DONE; stage++)
-        t->schedule_.total_ += npksdi_stages[stage].count_fn(t);
+        t->schedule_.total_ += npksdi_stage_count(t, stage);
     if (t->sample_fn_ == NULL) { /* wild bootstrap: nothing to draw */
         t->schedule_.stage_ = NPKSDI_STAGE_DONE;
         t->schedule_.done_ = t->schedule_.total_;
@@ -5290,41 +4870,50 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_skip_done(t);
 }
 
-/* The planned tester in the caller's workspace, or, without one, in one allocation that it owns. */
-static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan, size_t needed,
+/* The planned tester in the caller's workspace, or in one allocation of its own; arrays are zero. */
+static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *plan,
                                           void *workspace, size_t bytes)
 {
-    if (needed == 0 || (workspace != NULL && bytes < needed))
-        return NPKSD_ERROR_MEMORY;
-    if (workspace == NULL) {
+    size_t needed = plan->memory_bytes_;
+    if (workspace == NULL && needed > 0) {
         plan->memory_ = workspace = npksdi_alloc(&plan->model_.options_.allocator, needed);
-        plan->memory_bytes_ = needed;
+        bytes = needed;
     }
-    if (workspace == NULL)
-        return NPKSD_ERROR_MEMORY;
-    *tester = npksdi_tester_place(plan, workspace);
+    NPKSDI_REFUSE(workspace == NULL || needed == 0 || bytes < needed, NPKSD_ERROR_MEMORY);
+    npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
+    npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
+    NPKSD_MEMSET(workspace, 0, needed);
+    *t = *plan;
+    npksdi_room(&walk, 1, 1, sizeof *t);
+    npksdi_tester_arrays(t, &walk);
+    if (t->pool_.rows_ > 0)
+        t->user_data_ = &t->pool_;
+    npksdi_scratch_begin(t, &t->scratch_);
     return NPKSD_OK;
 }
 static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t m,
                                         npksd_sample_fn sample_fn, void *user_data,
                                         const npksd_options *options, const npksdi_pool *pool,
-                                        void *workspace, size_t bytes)
+                                        uint64_t streams, void *workspace, size_t bytes)
 {
     npksd_options checked;
     npksd_tester plan;
-    if (tester == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    *tester = NULL;
-    npksd_status status = npksdi_admit(n, m, options, sample_fn != NULL, &checked);
-    if (status != NPKSD_OK)
-        return status;
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
+    NPKSDI_REFUSE(!npksdi_admit(n, m, options, sample_fn != NULL, &checked), NPKSD_ERROR_ARGUMENT);
+    npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
     plan.user_data_ = user_data;
-    status = npksdi_tester_install(tester, &plan, needed, workspace, bytes);
-    if (status == NPKSD_OK)
-        npksdi_tester_begin(*tester);
-    return status;
+    plan.scratch_.streams_ = streams;
+    NPKSDI_TRY(npksdi_tester_install(tester, &plan, workspace, bytes));
+    npksdi_tester_begin(*tester);
+    return NPKSD_OK;
+}
+
+/* A tester that is not built is NULL. Is there no place for it, or nothing to build it from? */
+static int npksdi_missing(npksd_tester **tester, const void *needed)
+{
+    if (tester != NULL)
+        *tester = NULL;
+    return tester == NULL || needed == NULL;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
@@ -5332,11 +4921,9 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
 {
     npksd_options checked;
     npksd_tester plan;
-    if (bytes == NULL || npksdi_admit(n, m, options, 1, &checked) != NPKSD_OK)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, options, 1, &checked), NPKSD_ERROR_ARGUMENT);
     size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    if (needed == 0)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_MEMORY);
     *bytes = needed;
     return NPKSD_OK;
 }
@@ -5346,18 +4933,17 @@ NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_
                                           const npksd_options *options, void *workspace,
                                           size_t bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (workspace == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, workspace, bytes);
+    NPKSDI_REFUSE(npksdi_missing(tester, workspace), NPKSD_ERROR_ARGUMENT);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, workspace,
+                               bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                             npksd_sample_fn sample_fn, void *user_data,
                                             const npksd_options *options)
 {
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, NULL, 0);
+    NPKSDI_REFUSE(npksdi_missing(tester, tester), NPKSD_ERROR_ARGUMENT);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, NULL, 0);
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -5370,10 +4956,9 @@ NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
 
 NPKSDI_DEF npksd_status npksd_tester_step(npksd_tester *t, size_t items)
 {
-    if (t == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-    return status == NPKSD_OK ? npksdi_advance_check(t, &items) : status;
+    NPKSDI_REFUSE(t == NULL, NPKSD_ERROR_ARGUMENT);
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_DONE, &items));
+    return npksdi_advance_check(t, &items);
 }
 
 NPKSDI_DEF void npksd_tester_progress(const npksd_tester *t, size_t *done, size_t *total)
@@ -5396,10 +4981,9 @@ NPKSDI_DEF void npksd_tester_shape(const npksd_tester *t, size_t *n, size_t *m)
 NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out, size_t capacity,
                                           size_t *count)
 {
-    if (t == NULL || (out == NULL && capacity > 0))
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_is_done(t) || (npksdi_wild(&t->model_.options_) && !t->wild_done_))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(t == NULL || (out == NULL && capacity > 0), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_is_done(t) || (npksdi_wild(&t->model_.options_) && !t->wild_done_),
+                  NPKSD_ERROR_STATE);
     for (size_t r = 0; r < npksdi_min_size(capacity, t->null_.count_); r++)
         out[r] = t->null_.values_[r * t->null_.width_];
     if (count != NULL)
@@ -5407,50 +4991,40 @@ NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out
     return NPKSD_OK;
 }
 
-/* Up to NPKSDI_T rows: their scores, in the units of the rows. */
-static npksd_status npksdi_scores_out(const npksdi_model *model, npksdi_scratch *w,
-                                      const npksd_real *rows, size_t count, npksd_real *out)
-{
-    npksdi_scale_panel(model, rows, count, w->z_);
-    npksd_status status = npksdi_score_panel(model, w, rows, count, model->weights_, w->scores_);
-    for (size_t l = 0; l < count && status == NPKSD_OK; l++)
-        for (size_t j = 0; j < model->m_; j++) {
-            npksd_real score = w->scores_[j * NPKSDI_T + l] / model->scale_[j]; /* scale: 1e-310 */
-            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
-            out[l * model->m_ + j] = npksdi_finite(&score, 1) ? score : most;
-        }
-    return status;
-}
-
 NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *rows, size_t count,
                                             npksd_real *scores)
 {
-    if (t == NULL || (count > 0 && (rows == NULL || scores == NULL))
-        || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_)
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_FITTED
-        || npksdi_is_busy(t))
-        return NPKSD_ERROR_STATE;
-    const npksd_options *o = &t->model_.options_;
+    NPKSDI_REFUSE(t == NULL || (count > 0 && (rows == NULL || scores == NULL))
+                      || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
+                      || npksdi_is_busy(t),
+                  NPKSD_ERROR_STATE);
+    const npksdi_model *model = &t->model_;
+    const npksd_options *o = &model->options_;
     npksdi_scratch *w = &t->scratch_;
-    size_t m = t->model_.m_;
-    if (!npksdi_finite(rows, count * m))
-        return NPKSD_ERROR_NONFINITE;
-    int room = count <= t->model_.n_; /* to keep an answer until it is whole */
+    size_t m = model->m_;
+    int own_words = o->estimator == NPKSD_ESTIMATOR_CALLBACK; /* a callback's, unchanged */
+    int room = count <= model->n_; /* to keep an answer until it is whole */
     npksd_real *out = room ? w->rows_ : scores;
-    npksd_status status = NPKSD_OK;
-    if (o->estimator == NPKSD_ESTIMATOR_CALLBACK && count > 0) { /* its own words, unchanged */
-        if (o->score_fn(rows, count, m, out, o->score_user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-        status = npksdi_finite(out, count * m) ? NPKSD_OK : NPKSD_ERROR_NONFINITE;
-    } else {
-        for (size_t a = 0; a < count && status == NPKSD_OK; a += NPKSDI_T)
-            status = npksdi_scores_out(&t->model_, w, rows + a * m,
-                                       npksdi_min_size(NPKSDI_T, count - a), out + a * m);
+    NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(own_words && count > 0
+                      && o->score_fn(rows, count, m, out, o->score_user_data) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
+        size_t some = npksdi_min_size(NPKSDI_T, count - a);
+        npksdi_scale_panel(model, w, rows + a * m, some);
+        NPKSDI_TRY(npksdi_score_panel(model, w, model->weights_));
+        for (size_t i = 0; i < some * m; i++) { /* in units of the rows; a scale may be 1e-310 */
+            npksd_real score = w->scores_[i % m * NPKSDI_T + i / m] / model->scale_[i % m];
+            npksd_real most = score < 0 ? -NPKSDI_LARGEST : NPKSDI_LARGEST;
+            out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
+        }
     }
-    if (status == NPKSD_OK && room && count > 0)
+    NPKSDI_REFUSE(own_words && !npksdi_finite(out, count * m), NPKSD_ERROR_NONFINITE);
+    if (room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
-    return status;
+    return NPKSD_OK;
 }
 
 /* ======== >>tests: one call, with a generator or with fixed samples ======== */
@@ -5460,54 +5034,61 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
                                         npksd_result *result)
 {
     size_t items = SIZE_MAX, reached = 0, used = 0, h = t->model_.options_.stop_after;
-    size_t each = npksdi_data_set_items(t);
-    unsigned leading;
-    npksd_status status = npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items);
-    if (status == NPKSD_OK)
-        status = npksdi_observe(t, observed);
-    if (status == NPKSD_OK)
-        status = npksdi_advance_check(t, &items);
-    if (status != NPKSD_OK)
-        return status;
-    npksd_real tau = npksdi_combine(&t->model_, t->scratch_.values_, &leading);
-    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, tau, 0);
-    npksdi_report(t, 1, result); /* all but p and threshold, before it is overwritten */
+    NPKSDI_TRY(npksdi_advance(t, NPKSDI_STAGE_REPLICATES, &items));
+    NPKSDI_TRY(npksdi_observe(t, observed));
+    NPKSDI_TRY(npksdi_advance_check(t, &items));
+    npksdi_describe(t, result); /* before the replicates need the scratch */
     t->schedule_.check_total_ = 0;
+    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, result->statistic, 0);
     for (; used < t->null_.count_ && reached < h; used++) {
-        items = each;
-        status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-        if (status != NPKSD_OK && status != NPKSD_MORE)
+        items = npksdi_data_set_items(t);
+        npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
+        if (status < NPKSD_OK)
             return status;
         volatile npksd_real raised = t->null_.values_[used * t->null_.width_] + tolerance;
-        reached += raised >= tau;
+        reached += raised >= result->statistic;
     }
     npksdi_verdict(&t->null_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
     result->flags |= reached >= h ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u;
     return NPKSD_OK;
 }
 
+/* Fixed samples: share of observed rows outside the box of the synthetic ones. */
+static npksd_real npksdi_pool_outside(npksd_tester *t)
+{
+    npksd_real *low = t->model_.box_low_, *high = t->model_.box_high_;
+    const npksd_real *row = t->pool_.synthetic_;
+    for (size_t a = 0; a < t->pool_.rows_; a++, row += t->pool_.m_)
+        for (size_t j = 0; j < t->pool_.m_; j++) {
+            low[j] = a > 0 ? npksdi_min(low[j], row[j]) : row[j];
+            high[j] = a > 0 ? npksdi_max(high[j], row[j]) : row[j];
+        }
+    return npksdi_outside(&t->model_, t->pool_.observed_);
+}
+
+/* The whole test with a tester that is given back at its end. */
 static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npksd_result *result,
                                npksd_diagnosis *diagnosis, npksd_real *null_values)
 {
     npksd_result found;
     npksd_status status;
     if (!npksdi_finite(observed, t->model_.n_ * t->model_.m_))
-        return NPKSD_ERROR_NONFINITE;
-    if (!npksdi_can_diagnose(t, diagnosis))
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->model_.options_.stop_after > 0) {
+        status = NPKSD_ERROR_NONFINITE;
+    else if (!npksdi_can_report(t, result, diagnosis))
+        status = NPKSD_ERROR_ARGUMENT;
+    else if (t->model_.options_.stop_after > 0)
         status = npksdi_run_stopping(t, observed, &found);
-    } else {
-        status = npksd_tester_step(t, SIZE_MAX);
-        if (status == NPKSD_OK)
-            status = npksd_tester_check(t, observed, &found, diagnosis);
+    else if ((status = npksd_tester_step(t, SIZE_MAX)) == NPKSD_OK)
+        status = npksd_tester_check(t, observed, &found, diagnosis);
+    if (status == NPKSD_OK) {
+        if (t->pool_.rows_ > 0)
+            found.out_of_range = npksdi_pool_outside(t);
+        for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
+            null_values[r] = t->null_.values_[r * t->null_.width_];
+        *result = found;
     }
-    if (status != NPKSD_OK)
-        return status;
-    for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
-        null_values[r] = t->null_.values_[r * t->null_.width_];
-    *result = found;
-    return NPKSD_OK;
+    npksd_tester_destroy(t);
+    return status;
 }
 
 NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n, size_t m,
@@ -5517,16 +5098,11 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
 {
     npksd_tester *t;
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    if (observed == NULL || result == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(observed == NULL || result == NULL, NPKSD_ERROR_ARGUMENT);
     if (diagnosis != NULL)
         o.diagnose = 1;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, &o);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    npksd_tester_destroy(t);
-    return status;
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
+    return npksdi_run(t, observed, result, diagnosis, null_values);
 }
 
 NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t m,
@@ -5545,57 +5121,35 @@ static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
                               void *user_data)
 {
     const npksdi_pool *pool = (const npksdi_pool *)user_data;
+    size_t block = pool->block_, there = (pool->n_ + pool->rows_) / block;
     (void)m;
-    npksdi_pool_draw(pool, pool->block_, count / pool->block_, rng, rows);
+    npksdi_pool_draw(pool, block, 0, there, count / block, rng, rows);
     return 0;
 }
 
 NPKSDI_DEF size_t npksd_samples_minimum(size_t n) { return npksdi_max_size(n / 2 + n % 2, 8); }
 
-/* Are there 1/alpha ways to choose k of n? */
-static int npksdi_enough_choices(size_t n, size_t k, npksd_real alpha)
-{
-    npksd_real choices = 1;
-    for (size_t i = 1; i <= k && choices * alpha < 1; i++)
-        choices *= (npksd_real)(n - k + i) / (npksd_real)i;
-    return choices * alpha >= 1;
-}
-
 NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
                                              size_t m)
 {
-    npksd_options fitted = o != NULL ? *o : npksd_default_options();
-    fitted.fit_rows =
-        npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* the pool, whatever it was */
-    const char *problem = npksd_options_problem(o != NULL ? &fitted : NULL, n, m);
+    npksd_options pooled = o != NULL ? *o : npksd_default_options();
+    pooled.fit_rows = npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* whatever it was */
+    const char *problem = npksd_options_problem(o != NULL ? &pooled : NULL, n, m);
     if (problem != NULL)
         return problem;
-    if (rows < npksd_samples_minimum(n))
-        return "rows: too few synthetic rows (npksd_samples_minimum)";
-    if (rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real))
-        return "rows: too many numbers";
-    if (npksdi_wild(o))
-        return "calibration: the wild bootstrap is not for fixed samples";
-    size_t observed = n / o->block, all = observed + rows / o->block;
-    if (observed == 0 || all == observed)
-        return "block: longer than the rows there are";
-    if (!npksdi_enough_choices(all, observed, o->alpha))
-        return "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject";
+    NPKSDI_REFUSE(rows < npksd_samples_minimum(n),
+                  "rows: too few synthetic rows (npksd_samples_minimum)");
+    NPKSDI_REFUSE(rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real),
+                  "rows: too many numbers");
+    NPKSDI_REFUSE(npksdi_wild(o), "calibration: the wild bootstrap is not for fixed samples");
+    size_t observed = n / o->block, synthetic = rows / o->block;
+    NPKSDI_REFUSE(observed == 0 || synthetic == 0, "block: longer than the rows there are");
+    npksd_real choices = 1;
+    for (size_t i = 1; i <= observed && choices * o->alpha < 1; i++)
+        choices *= (npksd_real)(synthetic + i) / (npksd_real)i;
+    NPKSDI_REFUSE(choices * o->alpha < 1,
+                  "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject");
     return NULL;
-}
-
-/* Share of observed rows outside the box of the synthetic ones. */
-static npksd_real npksdi_pool_outside(const npksdi_pool *pool, npksdi_model *model)
-{
-    npksd_real *low = model->box_low_, *high = model->box_high_;
-    for (size_t j = 0; j < pool->m_; j++)
-        low[j] = high[j] = pool->synthetic_[j];
-    for (size_t i = 0; i < pool->rows_ * pool->m_; i++) {
-        size_t j = i % pool->m_;
-        low[j] = npksdi_min(low[j], pool->synthetic_[i]);
-        high[j] = npksdi_max(high[j], pool->synthetic_[i]);
-    }
-    return npksdi_outside(pool->observed_, pool->n_, pool->m_, low, high);
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
@@ -5606,36 +5160,24 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
                                                     npksd_real *null_values)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    npksdi_pool pool;
     npksd_tester *t;
-    if (observed == NULL || synthetic == NULL || result == NULL)
-        return NPKSD_ERROR_ARGUMENT;
     if (diagnosis != NULL)
         o.diagnose = 1;
-    if (npksd_samples_problem(&o, n, rows, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m))
-        return NPKSD_ERROR_NONFINITE;
-    pool.observed_ = observed;
-    pool.synthetic_ = synthetic;
-    pool.n_ = n - n % o.block; /* whole blocks */
-    pool.rows_ = rows - rows % o.block;
-    pool.m_ = m;
-    pool.block_ = o.block;
+    NPKSDI_REFUSE(observed == NULL || synthetic == NULL || result == NULL
+                      || npksd_samples_problem(&o, n, rows, m) != NULL,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m),
+                  NPKSD_ERROR_NONFINITE);
+    size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
+    npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
     o.fit_rows = pool.n_ + pool.rows_;
-    npksd_status status =
-        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, NULL, 0);
-    if (status != NPKSD_OK)
-        return status;
-    status = npksdi_run(t, observed, result, diagnosis, null_values);
-    if (status == NPKSD_OK) {
-        result->out_of_range = npksdi_pool_outside(&pool, &t->model_);
-        result->flags |= pool.n_ < n || pool.rows_ < rows ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-        for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
-            npksdi_put(diagnosis->row_influence, a, 0);
-    }
-    npksd_tester_destroy(t);
-    return status;
+    NPKSDI_TRY(
+        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0));
+    NPKSDI_TRY(npksdi_run(t, observed, result, diagnosis, null_values));
+    result->flags |= rest + rows_rest > 0 ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
+    for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
+        npksdi_put(diagnosis->row_influence, a, 0);
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
@@ -5648,101 +5190,57 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* An rng for trial k: the built-in one with a seed of its own, or the caller's with streams of its
-   own. */
-typedef struct npksdi_trial_rng {
-    npksd_rng inner_;
-    uint64_t trial_;
-} npksdi_trial_rng;
-
-static uint64_t npksdi_trial_next(void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    return trial->inner_.next_fn(trial->inner_.user_data);
-}
-static void npksdi_trial_seek(uint64_t stream, void *user_data)
-{
-    npksdi_trial_rng *trial = (npksdi_trial_rng *)user_data;
-    trial->inner_.seek_fn(stream ^ ((trial->trial_ + 1) << 32), trial->inner_.user_data);
-}
-
-/* P(sqrt(k) D > d) of Kolmogorov's statistic in the limit; too large for the discrete p-values
-   here, so that what it calls suspicious is. */
-static npksd_real npksdi_kolmogorov(npksd_real distance, size_t count)
-{
-    npksd_real x2 = distance * distance * (npksd_real)count, sum = 0;
-    for (int j = 1; j <= 20; j++) {
-        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
-        sum += j % 2 ? term : -term;
-    }
-    return x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
-}
-
-/* Does the generator draw the same rows again from the same stream? buffer: 2 n m numbers. */
-static npksd_status npksdi_draw_twice(npksd_sample_fn sample_fn, void *user_data, npksd_rng *rng,
-                                      size_t n, size_t m, npksd_real *buffer, int *repeatable)
-{
-    *repeatable = 1;
-    for (size_t k = 0; k < 2; k++) {
-        if (rng->seek_fn != NULL)
-            rng->seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 1), rng->user_data);
-        if (sample_fn(buffer + k * n * m, n, m, rng, user_data) != 0)
-            return NPKSD_ERROR_GENERATOR;
-    }
-    if (!npksdi_finite(buffer, 2 * n * m))
-        return NPKSD_ERROR_NONFINITE;
-    for (size_t i = 0; i < n * m && rng->seek_fn != NULL; i++) {
-        npksdi_pun one, two;
-        one.value = buffer[i];
-        two.value = buffer[n * m + i];
-        *repeatable &= one.bits == two.bits;
-    }
-    return NPKSD_OK;
-}
-
-/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance. */
+/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance D.
+   P(sqrt(runs) D > x) of Kolmogorov's statistic in the limit is 2 sum_j -(-1)^j exp(-2 j^2 x^2); too
+   large for discrete p-values, so that what it calls suspicious is. */
 static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
                                  npksd_self_check_result *found)
 {
+    npksd_real sum = 0;
     npksdi_sort(p, runs);
     for (size_t k = 0; k < runs; k++) {
         npksd_real above = npksdi_share(k + 1, runs) - p[k];
         npksd_real below = p[k] - step - npksdi_share(k, runs);
         found->distance = npksdi_max(found->distance, npksdi_max(above, below));
     }
-    found->uniform_p = npksdi_kolmogorov(found->distance, runs);
+    npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
+    for (int j = 1; j <= 20; j++) {
+        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
+        sum += j % 2 ? term : -term;
+    }
+    found->uniform_p = x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
 }
 
-/* The whole test on n rows that the generator drew itself, with an rng of its own for trial k: the
-   built-in one with another seed, or the caller's with other streams. */
+/* The whole test on n rows that the generator drew itself. Trial k has random numbers of its own:
+   the built-in rng with another seed, or the caller's with other streams. In the first trial one
+   stream is drawn twice: are the rows the same? rows: room for 2 n m numbers. */
 static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
-                                 npksd_options o, size_t k, npksd_real *rows,
-                                 npksd_self_check_result *found, npksd_result *one)
+                                 npksd_options o, size_t k, npksd_real *rows, int *repeatable,
+                                 npksd_result *result)
 {
-    npksd_rng_state state;
-    npksdi_trial_rng trial;
-    npksd_status status = NPKSD_OK;
-    npksd_rng rng = npksd_rng_seeded(&state, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-    o.seed = npksdi_word(&rng);
-    rng = npksd_rng_seeded(&state, o.seed, 0);
-    if (o.rng.next_fn != NULL) {
-        trial.inner_ = o.rng;
-        trial.trial_ = k;
-        rng.next_fn = npksdi_trial_next;
-        rng.seek_fn = o.rng.seek_fn != NULL ? npksdi_trial_seek : NULL;
-        rng.user_data = &trial;
-        o.rng = rng;
+    npksdi_scratch w;
+    npksd_tester *t;
+    w.rng_ = npksd_rng_seeded(&w.rng_state_, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+    o.seed = npksdi_word(&w.rng_);
+    w.rng_ = o.rng.next_fn != NULL ? o.rng : npksd_rng_seeded(&w.rng_state_, o.seed, 0);
+    w.streams_ = o.rng.next_fn != NULL ? ((uint64_t)k + 1) << 32 : 0;
+    for (size_t call = k == 0 ? 0 : 2; call < 3; call++) {
+        npksdi_seek(&w, NPKSDI_STREAM(NPKSDI_TRIAL, call < 2));
+        NPKSDI_REFUSE(sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0,
+                      NPKSD_ERROR_GENERATOR);
+        if (call != 1)
+            continue;
+        NPKSDI_REFUSE(!npksdi_finite(rows, 2 * n * m), NPKSD_ERROR_NONFINITE);
+        for (size_t i = 0; i < n * m && w.rng_.seek_fn != NULL; i++) {
+            npksdi_pun one, two;
+            one.value = rows[i];
+            two.value = rows[n * m + i];
+            *repeatable &= one.bits == two.bits;
+        }
     }
-    if (k == 0)
-        status = npksdi_draw_twice(sample_fn, user_data, &rng, n, m, rows, &found->repeatable);
-    if (status != NPKSD_OK)
-        return status;
-    if (rng.seek_fn != NULL)
-        rng.seek_fn(NPKSDI_STREAM(NPKSDI_TRIAL, 0), rng.user_data);
-    if (sample_fn(rows, n, m, &rng, user_data) != 0)
-        return NPKSD_ERROR_GENERATOR;
-    return npksd_test(rows, n, m, sample_fn, user_data, &o, one);
+    NPKSDI_TRY(npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0));
+    return npksdi_run(t, rows, result, NULL, NULL);
 }
 
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
@@ -5752,20 +5250,20 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_options o;
     npksd_self_check_result found;
     npksd_status status = NPKSD_OK;
-    if (sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
-        || npksdi_admit(n, m, options, 1, &o) != NPKSD_OK)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
+                      || !npksdi_admit(n, m, options, 1, &o),
+                  NPKSD_ERROR_ARGUMENT);
     size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
     npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
-    if (rows == NULL)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(rows == NULL, NPKSD_ERROR_MEMORY);
     npksd_real *p = rows + 2 * n * m;
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
+    found.repeatable = 1;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         NPKSD_MEMSET(&one, 0, sizeof one);
-        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found, &one);
+        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found.repeatable, &one);
         p[k] = one.p_value;
         found.rejected += (size_t)one.reject;
         found.mean_p += one.p_value / (npksd_real)runs;
@@ -5785,23 +5283,19 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
 {
     npksd_tester *t;
     size_t rejected = 0;
-    if (sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1)
-        return NPKSD_ERROR_ARGUMENT;
-    npksd_status status = npksd_tester_create(&t, n, m, sample_fn, user_data, options);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_REFUSE(sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
     npksdi_scratch *w = &t->scratch_;
-    status = npksd_tester_step(t, SIZE_MAX);
+    npksd_status status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         t->observed_index_ = k + 1;
-        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) != 0)
-            status = NPKSD_ERROR_GENERATOR;
-        if (status == NPKSD_OK)
+        status = NPKSD_ERROR_GENERATOR;
+        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) == 0)
             status = npksd_tester_check(t, w->rows_, &one, NULL);
-        if (status == NPKSD_OK)
-            rejected += (size_t)one.reject;
+        rejected += status == NPKSD_OK && one.reject;
     }
     npksd_tester_destroy(t);
     if (status != NPKSD_OK)
@@ -5845,33 +5339,29 @@ NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t)
 static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first, size_t count,
                                             const npksd_real *values)
 {
-    if (t == NULL || (values == NULL && count > 0) || first > t->null_.count_
-        || count > t->null_.count_ - first)
-        return NPKSD_ERROR_ARGUMENT;
-    if (t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
-        || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_))
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(t == NULL || (values == NULL && count > 0) || first > t->null_.count_
+                      || count > t->null_.count_ - first,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
+                      || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_),
+                  NPKSD_ERROR_STATE);
     return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_worker *worker,
                                                 size_t first, size_t count, npksd_real *out)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, out);
-    if (worker == NULL || status != NPKSD_OK)
-        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, out));
     npksd_rng given = t->model_.options_.rng;
-    if (worker->rng.next_fn == NULL && given.next_fn != NULL
-        && (worker->scratch != NULL || given.seek_fn == NULL))
-        return NPKSD_ERROR_ARGUMENT; /* two threads would share a state, or numbers in sequence */
-    npksdi_scratch local, *w = &local;
-    if (worker->scratch == NULL) {
-        if (npksdi_is_busy(t))
-            return NPKSD_ERROR_STATE;
-        local = t->scratch_; /* the same arrays, but an rng of its own */
-    } else {
-        if (worker->scratch_bytes < npksd_tester_scratch_size(t))
-            return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(worker == NULL /* or two threads would share a state, or numbers in sequence */
+                      || (worker->rng.next_fn == NULL && given.next_fn != NULL
+                          && (worker->scratch != NULL || given.seek_fn == NULL)),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(worker->scratch == NULL && npksdi_is_busy(t), NPKSD_ERROR_STATE);
+    NPKSDI_REFUSE(worker->scratch != NULL && worker->scratch_bytes < npksd_tester_scratch_size(t),
+                  NPKSD_ERROR_MEMORY);
+    npksdi_scratch own = t->scratch_, *w = &own; /* the same arrays, but an rng of its own */
+    if (worker->scratch != NULL) {
         w = (npksdi_scratch *)npksdi_aligned(worker->scratch);
         NPKSD_MEMSET(w, 0, sizeof *w);
         npksdi_place_scratch(&t->model_, w, NPKSDI_PLACE);
@@ -5882,12 +5372,10 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->user_data != NULL)
         w->user_data_ = worker->user_data;
     npksdi_watch watch = t->watch_;
-    for (size_t r = first; r < first + count; r++) {
-        for (size_t k = 0; k < npksdi_data_set_items(t) && status == NPKSD_OK; k++)
-            status = npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k);
-        if (status != NPKSD_OK)
-            return status;
-        npksdi_null_row(&t->model_, w, out + (r - first) * t->null_.width_);
+    for (size_t r = first; r < first + count; r++, out += t->null_.width_) {
+        for (size_t k = 0; k < npksdi_data_set_items(t); k++)
+            NPKSDI_TRY(npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k));
+        npksdi_null_row(&t->model_, w, out);
     }
     return NPKSD_OK;
 }
@@ -5895,61 +5383,190 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
 NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t count,
                                            const npksd_real *values)
 {
-    npksd_status status = npksdi_admit_replicates(t, first, count, values);
-    if (status != NPKSD_OK || count == 0)
-        return status;
+    NPKSDI_TRY(npksdi_admit_replicates(t, first, count, values));
     size_t width = t->null_.width_;
-    if (!npksdi_finite(values, count * width))
-        return NPKSD_ERROR_NONFINITE;
-    NPKSD_MEMCPY(t->null_.values_ + first * width, values, count * width * sizeof *values);
-    for (size_t r = first; r < first + count; r++)
+    NPKSDI_REFUSE(!npksdi_finite(values, count * width), NPKSD_ERROR_NONFINITE);
+    for (size_t r = first; r < first + count; r++, values += width) {
+        NPKSD_MEMCPY(t->null_.values_ + r * width, values, width * sizeof *values);
         t->null_.filled_[r] = 1;
+    }
     npksdi_skip_done(t);
+    return NPKSD_OK;
+}
+
+/* ======== >>monitor: a stream of recordings, watched for ever ======== */
+
+/* Given the fit, the b null values and all recordings are exchangeable under H0, so the rank r of
+   recording k among N = b + k values, from the largest, is uniform and independent of the ranks
+   before: the bet e(r) = N r^(kappa-1) / sum_{j<=N} j^(kappa-1) has mean 1. The capital is 1. At
+   recording k a share 1/(2k) of what was never staked joins the stakes, half of it on each kappa,
+   and all stakes are multiplied by e(r). E, the stakes and the rest, is a martingale: it ever
+   reaches 1/alpha with a chance of at most alpha (Ville 1939). Had all been staked at once, a late
+   change would find nothing left. M is the mean over kappa of M_k = max(1, M_{k-1}) e(r_k), at most
+   the sum of k martingales that begin with 1 at recordings 1 .. k: so its mean at an alarm, 1/alpha
+   or more, is at most the mean number of recordings. Logarithms, as products leave every range. */
+enum { NPKSDI_MONITOR = 77 }; /* the purpose of its random stream, see >>rng */
+static const npksd_real npksdi_kappas[2] = { NPKSDI_C(0.4), NPKSDI_C(0.8) };
+
+static npksd_real npksdi_log_sum(npksd_real a, npksd_real b) /* log(exp(a) + exp(b)) */
+{
+    return npksdi_max(a, b) + NPKSD_LOG(1 + NPKSD_EXP(-npksdi_abs(a - b)));
+}
+
+/* To 26 significant bits (float: 12). Two data sets with the same rows in another order differ by
+   rounding: what is equal here is a tie. */
+static npksd_real npksdi_rounded(npksd_real statistic)
+{
+    npksdi_bits unit = (npksdi_bits)1 << (NPKSDI_MANTISSA / 2 + 1);
+    npksdi_pun pun;
+    pun.value = npksdi_clamp(statistic, NPKSDI_HUGE);
+    pun.bits = (pun.bits + unit / 2) & ~(unit - 1);
+    return pun.value;
+}
+
+/* Can this tester serve a monitor, and which one is it? Its null values, n and m tell. */
+static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t,
+                                        uint64_t *fingerprint)
+{
+    NPKSDI_REFUSE(monitor == NULL || t == NULL || t->model_.options_.smooth > 0
+                      || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(monitor->capacity == 0 || !npksdi_is_done(t), NPKSD_ERROR_STATE);
+    uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
+    for (size_t r = 0; r < t->null_.count_; r++) {
+        npksdi_pun pun;
+        pun.value = t->null_.values_[r * t->null_.width_];
+        hash = (hash ^ pun.bits) * UINT64_C(0x100000001B3);
+    }
+    *fingerprint = hash | 1; /* 0: none yet */
+    return NPKSD_OK;
+}
+
+static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_null *null,
+                                     const npksd_real *memory, npksd_real statistic)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, monitor->seed_,
+                                     NPKSDI_STREAM(NPKSDI_MONITOR, monitor->recordings));
+    size_t larger = 0, ties = 0;
+    for (size_t r = 0; r < null->count_ + monitor->kept_; r++) {
+        npksd_real other = r < null->count_ ? npksdi_rounded(null->values_[r * null->width_])
+                                            : memory[r - null->count_];
+        larger += other > statistic;
+        ties += !(other > statistic) && !(other < statistic);
+    }
+    return 1 + larger + npksdi_below(&rng, ties + 1);
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
+                                            size_t capacity, uint64_t seed)
+{
+    NPKSDI_REFUSE(monitor == NULL || !npksdi_in_range(alpha, NPKSDI_TINY, 1) || !(alpha < 1)
+                      || capacity == 0 || capacity > SIZE_MAX / 2 / sizeof(npksd_real),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSD_MEMSET(monitor, 0, sizeof *monitor);
+    monitor->alpha = alpha;
+    monitor->capacity = capacity;
+    monitor->seed_ = seed;
+    monitor->p = monitor->reserve_ = 1;
+    monitor->bets_[0] = monitor->bets_[1] = NPKSDI_EXP_LOW; /* nothing */
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *t,
+                                          npksd_real *memory, const npksd_result *result)
+{
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, t, &tester);
+    if (status != NPKSD_OK || memory == NULL || result == NULL)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE((monitor->tester_ != 0 && monitor->tester_ != tester)
+                      || result->replicates != t->null_.count_
+                      || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0),
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(&result->statistic, 1), NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(monitor->kept_ >= monitor->capacity, NPKSD_ERROR_STATE);
+    npksd_real statistic = npksdi_rounded(result->statistic);
+    size_t r = npksdi_sequential_rank(monitor, &t->null_, memory, statistic);
+    monitor->tester_ = tester;
+    memory[monitor->kept_++] = statistic;
+    monitor->recordings++;
+    size_t N = t->null_.count_ + monitor->kept_;
+    monitor->p = npksdi_share(r, N);
+    npksd_real stake = monitor->reserve_ / (4 * (npksd_real)monitor->recordings);
+    monitor->reserve_ -= 2 * stake;
+    for (int k = 0; k < 2; k++) {
+        npksd_real power = npksdi_kappas[k] - 1;
+        for (size_t j = monitor->terms_ + 1; j <= N; j++)
+            monitor->sums_[k] += NPKSD_EXP(power * NPKSD_LOG((npksd_real)j));
+        npksd_real bet =
+            NPKSD_LOG((npksd_real)N / monitor->sums_[k]) + power * NPKSD_LOG((npksd_real)r);
+        monitor->bets_[k] = npksdi_log_sum(monitor->bets_[k], NPKSD_LOG(stake)) + bet;
+        monitor->changes_[k] = npksdi_max(0, monitor->changes_[k]) + bet;
+    }
+    monitor->terms_ = N;
+    monitor->log_evidence = npksdi_log_sum(npksdi_log_sum(monitor->bets_[0], monitor->bets_[1]),
+                                           NPKSD_LOG(monitor->reserve_));
+    monitor->log_change = npksdi_log_sum(monitor->changes_[0], monitor->changes_[1]) - NPKSD_LOG(2);
+    npksd_real limit = -NPKSD_LOG(monitor->alpha);
+    monitor->alarm |= monitor->log_evidence >= limit;
+    monitor->change_alarm |= monitor->log_change >= limit;
+    if (monitor->alarm && monitor->alarm_at == 0)
+        monitor->alarm_at = monitor->recordings;
+    if (monitor->change_alarm && monitor->change_alarm_at == 0)
+        monitor->change_alarm_at = monitor->recordings;
+    return NPKSD_OK;
+}
+
+NPKSDI_DEF npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh)
+{
+    uint64_t tester = 0;
+    npksd_status status = npksdi_admit_tester(monitor, fresh, &tester);
+    if (status != NPKSD_OK || monitor->tester_ == tester)
+        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    monitor->tester_ = tester;
+    monitor->kept_ = monitor->terms_ = 0;
+    monitor->sums_[0] = monitor->sums_[1] = 0;
     return NPKSD_OK;
 }
 
 /* ======== >>blob: calibrate here, check there ======== */
 
-/* Single numbers of a blob; arrays go through the one list of >>memory. Numbers are little-endian
-   IEEE bits, whatever the machine. */
-static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+/* Whole numbers of a blob, little-endian; arrays go through the one list of >>memory. */
+static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
 {
-    uint64_t word = *value;
-    npksdi_blob_word(walk, &word, 8);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > SIZE_MAX / 2;
-        *value = walk->bad_ ? 0 : (size_t)word;
-    }
-}
-static void npksdi_blob_int(npksdi_walk *walk, int *value)
-{
-    uint64_t word = (uint64_t)(unsigned)*value;
-    npksdi_blob_word(walk, &word, 4);
-    if (walk->mode_ == NPKSDI_READ) {
-        walk->bad_ |= word > INT_MAX;
-        *value = walk->bad_ ? 0 : (int)word;
-    }
+    uint64_t word = value;
+    npksdi_blob_word(walk, &word, bytes);
+    walk->bad_ |= word > (bytes == 4 ? (size_t)INT_MAX : SIZE_MAX / 2);
+    return walk->bad_ ? 0 : (size_t)word;
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
-#define NPKSDI_MAGIC UINT64_C(0x626C6264736B706E)
+static const uint64_t NPKSDI_MAGIC = UINT64_C(0x626C6264736B706E);
 enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
 {
-    uint64_t magic = NPKSDI_MAGIC, format = NPKSDI_FORMAT, real = sizeof(npksd_real), size = total;
-    npksdi_blob_word(walk, &magic, 8);
-    npksdi_blob_word(walk, &format, 4);
-    npksdi_blob_word(walk, &real, 4);
-    npksdi_blob_word(walk, &size, 8);
-    walk->bad_ |= magic != NPKSDI_MAGIC || format != NPKSDI_FORMAT || real != sizeof(npksd_real)
-        || size != total;
+    const uint64_t real = sizeof(npksd_real);
+    const uint64_t head[] = { NPKSDI_MAGIC, NPKSDI_FORMAT | real << 32, total };
+    for (size_t k = 0; k < 3; k++) {
+        uint64_t word = head[k];
+        npksdi_blob_word(walk, &word, 8);
+        walk->bad_ |= word != head[k];
+    }
 }
 
 /* The options that shape a tester, and n and m. Callbacks, allocator and rng stay behind. */
+static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
+{
+    *value = npksdi_blob_whole(walk, *value, 8);
+}
+static void npksdi_blob_int(npksdi_walk *walk, int *value)
+{
+    *value = (int)npksdi_blob_whole(walk, (size_t)*value, 4);
+}
 static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, size_t *m,
                                 npksd_real *scales)
 {
-    int components = (int)o->components;
     npksdi_blob_size(walk, n);
     npksdi_blob_size(walk, m);
     npksdi_blob_word(walk, &o->seed, 8);
@@ -5966,17 +5583,15 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
     npksdi_blob_int(walk, &o->kernel);
     npksdi_blob_int(walk, &o->form);
     npksdi_blob_int(walk, &o->statistic);
-    npksdi_blob_int(walk, &components);
+    o->components = (unsigned)npksdi_blob_whole(walk, o->components, 4);
     npksdi_blob_int(walk, &o->standardize);
     npksdi_blob_int(walk, &o->diagnose);
     npksdi_blob_size(walk, &o->features);
     npksdi_blob_real(walk, &o->alpha);
     npksdi_blob_real(walk, &o->smooth);
     npksdi_blob_real(walk, &o->bandwidth);
-    o->components = (unsigned)components;
     npksdi_blob_size(walk, &o->scale_count);
-    if (o->scale_count > NPKSD_SCALES_MAX)
-        walk->bad_ = 1;
+    walk->bad_ |= o->scale_count > NPKSD_SCALES_MAX;
     for (size_t c = 0; c < o->scale_count && !walk->bad_; c++)
         npksdi_blob_real(walk, scales + c);
 }
@@ -5984,9 +5599,7 @@ static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, 
 /* Everything the fit and the replicates have found. */
 static void npksdi_blob_body(npksdi_walk *walk, npksd_tester *t)
 {
-    int flags = (int)t->model_.flags_;
-    npksdi_blob_int(walk, &flags);
-    t->model_.flags_ = (unsigned)flags;
+    t->model_.flags_ = (unsigned)npksdi_blob_whole(walk, t->model_.flags_, 4);
     npksdi_blob_real(walk, &t->model_.bandwidth_);
     npksdi_blob_real(walk, &t->model_.reference_rows_);
     npksdi_tester_arrays(t, walk);
@@ -6004,33 +5617,28 @@ static uint64_t npksdi_blob_sum(const unsigned char *bytes, size_t count)
 NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                           size_t *size)
 {
-    if (tester == NULL || size == NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_is_done(tester) || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
-        || tester->model_.summary_ == NPKSD_SUMMARY_CALLBACK)
-        return NPKSD_ERROR_STATE;
+    NPKSDI_REFUSE(tester == NULL || size == NULL, NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_is_done(tester)
+                      || tester->model_.options_.estimator == NPKSD_ESTIMATOR_CALLBACK
+                      || tester->model_.summary_ == NPKSD_SUMMARY_CALLBACK,
+                  NPKSD_ERROR_STATE);
     npksd_tester t = *tester; /* the walk wants pointers to what it reads */
     npksd_options o = t.model_.options_;
     npksd_real scales[NPKSD_SCALES_MAX];
     o.summary = t.model_.summary_; /* of one coordinate: none, whatever was asked for */
-    for (size_t c = 0, k = 0; c < t.model_.kernels_.count_ && k < o.scale_count; c++)
-        if (t.model_.kernels_.wanted_[c])
-            scales[k++] = t.model_.kernels_.scale_[c];
+    for (size_t c = 0, k = 0; c < t.model_.kernel_count_ && k < o.scale_count; c++)
+        if (t.model_.kernel_[c].wanted_)
+            scales[k++] = t.model_.kernel_[c].scale_;
     size_t total = 0;
-    for (int writing = 0; writing < 2; writing++) {
+    for (int writing = 0; writing <= (buffer != NULL); writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
+        NPKSDI_REFUSE(writing && capacity < total, NPKSD_ERROR_MEMORY);
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
-        total = walk.at_ + 8;
-        if (writing) {
-            uint64_t sum = npksdi_blob_sum(walk.block_, walk.at_);
-            npksdi_blob_word(&walk, &sum, 8);
-        } else if (buffer == NULL || capacity < total) {
-            if (buffer == NULL)
-                *size = total;
-            return buffer == NULL ? NPKSD_OK : NPKSD_ERROR_MEMORY;
-        }
+        uint64_t sum = writing ? npksdi_blob_sum(walk.block_, walk.at_) : 0;
+        npksdi_blob_word(&walk, &sum, 8);
+        total = walk.at_;
     }
     *size = total;
     return NPKSD_OK;
@@ -6046,40 +5654,39 @@ static int npksdi_within(const npksd_real *values, size_t count, npksd_real low,
 
 /* A blob may come from anywhere: what was read must be something that a fit can produce, as far as
    memory and arithmetic depend on it. */
-static int npksdi_blob_sane(const npksd_tester *t)
+static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
-    const npksdi_model *model = &t->model_;
-    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP;
-    size_t m = model->m_, drawn = 0, pilot = npksdi_pilot_sets(model);
-    size_t margins = model->has_margins_ ? m : 0, pairs = model->pair_columns_;
+    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
+    size_t m = model->m_, active = 0, pairs = model->pair_columns_;
+    size_t gauges = npksdi_pilot_sets(model) > 0 ? model->gauge_count_ : 0;
+    size_t margins = model->has_margins_ ? m : 0, waves = model->has_waves_ ? 1 : 0;
     size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_;
-    int sane = npksdi_in_range(model->bandwidth_, 1 / wide, wide) && model->flags_ < 32
-        && model->reference_rows_ >= 0
+    int sane = model->flags_ < 32 && npksdi_within(&model->bandwidth_, 1, 1 / wide, wide)
+        && npksdi_within(&model->reference_rows_, 1, 0, all)
+        && npksdi_within(model->weights_, m, 0, 1)
+        && npksdi_within(model->scale_, m, NPKSDI_TINY, all)
+        && npksdi_within(model->knot_low_, m, -most, most)
+        && npksdi_within(model->knot_inverse_, m, 0, 2 / NPKSDI_KNOTS_LEAST)
         && npksdi_within(model->centres_, m * centre * model->centre_count_, -most, most)
         && npksdi_within(model->frequencies_, model->frequency_panels_ * NPKSDI_T * m, -100, 100)
-        && npksdi_within(model->ring_, model->has_waves_ ? m * NPKSDI_T : 0, -100, 100)
-        && npksdi_within(model->waves_, model->has_waves_ ? NPKSDI_WAVES : 0, -2, 2)
+        && npksdi_within(model->ring_, waves * m * NPKSDI_T, -100, 100)
+        && npksdi_within(model->waves_, waves * NPKSDI_WAVES, -2, 2)
         && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
-        && npksdi_within(model->shares_, margins * NPKSDI_CODES, 0, 2)
         && npksdi_within(model->means_, margins, -most, most)
         && npksdi_within(model->squares_, margins, 0, 10)
-        && npksdi_within(model->tails_, margins, -10, 10);
+        && npksdi_within(model->tails_, margins, -10, 10)
+        && npksdi_within(model->gauge_sd_, gauges, NPKSDI_TINY, all)
+        && npksdi_within(model->gauge_skew_, gauges, -3, 3);
     for (size_t k = 0; k < pairs; k++)
         sane &= model->paired_[k] < m
             && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);
-    for (size_t l = 0; l < model->gauge_count_ && pilot > 0; l++)
-        sane &= model->gauge_sd_[l] > 0 && npksdi_abs(model->gauge_skew_[l]) <= 3;
     for (size_t i = 0; i < m; i++) {
         uint32_t family = model->family_of_[i];
-        drawn += model->weights_[i] > 0;
-        sane &= npksdi_within(model->weights_ + i, 1, 0, 1) && model->scale_[i] >= NPKSDI_TINY;
+        active += model->weights_[i] > 0;
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
-        sane &= npksdi_abs(model->knot_low_[i]) <= most;
-        sane &= npksdi_in_range(model->knot_inverse_[i], 0, 2 / NPKSDI_KNOTS_LEAST);
     }
-    int all = model->options_.resample == 0 || model->options_.resample_redraw;
-    return sane && drawn > 0 && (all || drawn <= model->options_.resample);
+    return sane && active > 0 && (equal_weights || active <= model->options_.resample);
 }
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
@@ -6118,35 +5725,27 @@ static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void
 }
 
 /* A tester from a blob, in the caller's workspace or in memory that it owns. */
-static npksd_status npksdi_load(npksd_tester **tester, const void *bytes, size_t size,
-                                const npksd_allocator *allocator, void *workspace,
-                                size_t workspace_bytes)
+static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t size,
+                                const npksd_allocator *allocator, void *workspace, size_t bytes)
 {
     npksdi_walk walk;
-    npksd_tester plan, *t = NULL;
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, allocator);
-    if (needed == 0)
-        return NPKSD_ERROR_FORMAT;
-    size_t m = plan.model_.m_;
-    npksd_status status = npksdi_tester_install(&t, &plan, needed, workspace, workspace_bytes);
-    if (status != NPKSD_OK)
-        return status;
-    npksdi_model_begin(&t->model_, &t->scratch_);
+    npksd_tester plan, *t;
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0, NPKSD_ERROR_FORMAT);
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
+    npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
-    if (t->model_.options_.resample == 0 || t->model_.options_.resample_redraw)
-        for (size_t i = 0; i < m; i++)
-            t->model_.weights_[i] = 1 / (npksd_real)m;
-    if (walk.bad_ || !npksdi_blob_sane(t)) {
+    if (!npksdi_blob_sane(model, npksdi_equal_weights(model)) || walk.bad_) {
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    for (size_t j = 0; j < m; j++) {
-        npksdi_set_ruler(&t->model_, j);
-        if (t->model_.has_margins_)
-            npksdi_set_edges(&t->model_, j);
+    if (model->has_margins_)
+        npksdi_set_normal_scores(model->normal_scores_);
+    for (size_t j = 0; j < model->m_; j++) {
+        npksdi_set_ruler(model, j);
+        npksdi_set_edge_codes(model, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
-    t->schedule_.done_ = t->schedule_.total_ = npksdi_replicate_count(t);
+    t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
     *tester = t;
     return NPKSD_OK;
 }
@@ -6156,11 +5755,9 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 {
     npksdi_walk walk;
     npksd_tester plan;
-    if (bytes == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(bytes == NULL, NPKSD_ERROR_ARGUMENT);
     size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    if (needed == 0)
-        return NPKSD_ERROR_FORMAT;
+    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_FORMAT);
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
         *workspace_bytes = needed;
@@ -6170,21 +5767,17 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
 NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes,
                                                size_t size, void *workspace, size_t workspace_bytes)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL || workspace == NULL)
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksdi_missing(tester, bytes) || workspace == NULL, NPKSD_ERROR_ARGUMENT);
     return npksdi_load(tester, bytes, size, NULL, workspace, workspace_bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    if (tester != NULL)
-        *tester = NULL;
-    if (tester == NULL || bytes == NULL
-        || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(
+        npksdi_missing(tester, bytes)
+            || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)),
+        NPKSD_ERROR_ARGUMENT);
     return npksdi_load(tester, bytes, size, allocator, NULL, 0);
 }
 
@@ -6198,12 +5791,11 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     npksd_options o = options != NULL ? *options : npksd_default_options();
     npksd_real most = 0, unit = 1;
     size_t used = npksdi_min_size(count, NPKSDI_MEDIAN_MOST), pairs = 0;
-    if (rows == NULL || out == NULL || count == 0 || m == 0
-        || (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL)
-        || count > SIZE_MAX / sizeof(npksd_real) / m)
-        return NPKSD_ERROR_ARGUMENT;
-    if (!npksdi_finite(rows, count * m))
-        return NPKSD_ERROR_NONFINITE;
+    NPKSDI_REFUSE(rows == NULL || out == NULL || count == 0 || m == 0
+                      || (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL)
+                      || count > SIZE_MAX / sizeof(npksd_real) / m,
+                  NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t i = 0; i < count * m; i++)
         most = npksdi_max(most, npksdi_abs(rows[i]));
     if (most > NPKSDI_UNSCALED_CLAMP) /* squares of numbers beyond these would leave the range */
@@ -6213,8 +5805,7 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     size_t shifts = count <= NPKSDI_MEDIAN_ALL ? count / 2 : 8; /* all pairs, or spread ones */
     size_t bytes = npksdi_max_size(shifts, 1) * used * sizeof *out;
     npksd_real *squares = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
-    if (squares == NULL)
-        return NPKSD_ERROR_MEMORY;
+    NPKSDI_REFUSE(squares == NULL, NPKSD_ERROR_MEMORY);
     for (size_t k = 1; k <= shifts; k++) {
         size_t shift = count <= NPKSDI_MEDIAN_ALL ? k : npksdi_shift(used, k);
         for (size_t a = 0; a < (2 * shift == used ? shift : used); a++) {
@@ -6233,33 +5824,16 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     return NPKSD_OK;
 }
 
-/* Rows and scores as given become the columns of a panel, in units of the bandwidth. */
-static void npksdi_statistic_panel(const npksdi_model *model, npksdi_scratch *w,
-                                   const npksd_real *rows, const npksd_real *scores, size_t panel)
+/* The number of rows and scores as given, in units of the bandwidth, in a tester planned for it. */
+static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
+                                        const npksd_real *scores, const npksd_real *weights,
+                                        npksd_real *out)
 {
-    size_t m = model->m_, first = panel * NPKSDI_T;
-    npksd_real *x = w->x_ + first * m, *s = w->scores_, sigma = model->bandwidth_;
-    for (size_t j = 0; j < m; j++)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
-            int there = first + l < model->n_;
-            size_t at = (first + l) * m + j;
-            npksd_real y = there ? (rows[at] - model->centre_[j]) / sigma : 0;
-            x[j * NPKSDI_T + l] = npksdi_clamp(y, NPKSDI_UNSCALED_CLAMP);
-            s[j * NPKSDI_T + l] =
-                there ? npksdi_clamp(scores[at] * sigma, NPKSDI_UNSCALED_CLAMP) : 0;
-        }
-    npksdi_columns_panel(model, w, panel, x, s);
-}
-
-/* The number of rows and scores, with model and scratch in place. */
-static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
-                                        const npksd_real *rows, const npksd_real *scores,
-                                        const npksd_real *weights)
-{
+    npksdi_model *model = &t->model_;
+    npksdi_scratch *w = &t->scratch_;
+    const npksd_real most = NPKSDI_UNSCALED_CLAMP, sigma = model->options_.bandwidth;
     size_t n = model->n_, m = model->m_;
-    w->rng_ = model->options_.rng;
-    if (w->rng_.next_fn == NULL)
-        w->rng_ = npksd_rng_seeded(&w->rng_state_, model->options_.seed, 0);
+    npksdi_set_bandwidth(model, sigma);
     for (size_t j = 0; j < m; j++) {
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
         for (size_t a = 0; a < n; a++)
@@ -6270,27 +5844,34 @@ static npksd_status npksdi_statistic_of(npksdi_model *model, npksdi_scratch *w,
     npksdi_clear_stein_sums(model, w);
     for (size_t k = 0; k < model->frequency_panels_; k++)
         npksdi_draw_frequencies(model, w, k);
-    for (size_t panel = 0; panel < model->panels_; panel++)
-        npksdi_statistic_panel(model, w, rows, scores, panel);
-    for (size_t k = 0; k < npksdi_sum_items(model); k++)
-        npksdi_evaluation_item(model, w, model->panels_ + k);
-    npksdi_finish_evaluation(model, w);
-    w->values_[0] = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
-    return npksdi_abs(w->values_[0]) < NPKSDI_HUGE ? NPKSD_OK : NPKSD_ERROR_NUMERIC;
+    for (size_t panel = 0; panel < model->panels_; panel++) {
+        npksd_real *x = w->x_ + panel * NPKSDI_T * m, *s = w->scores_;
+        for (size_t k = 0; k < m * NPKSDI_T; k++) {
+            size_t j = k / NPKSDI_T, a = panel * NPKSDI_T + k % NPKSDI_T, at = a * m + j;
+            x[k] = a < n ? npksdi_clamp((rows[at] - model->centre_[j]) / sigma, most) : 0;
+            s[k] = a < n ? npksdi_clamp(scores[at] * sigma, most) : 0;
+        }
+        npksdi_columns_panel(model, w, panel, x, s);
+    }
+    for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
+        npksdi_evaluation_item(model, w, k);
+    npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
+    NPKSDI_REFUSE(!(npksdi_abs(value) < NPKSDI_HUGE), NPKSD_ERROR_NUMERIC);
+    *out = value;
+    return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                         size_t m, const npksd_real *weights,
                                         const npksd_options *options, npksd_real *out)
 {
-    npksdi_model model;
-    npksdi_scratch w;
+    npksd_tester plan, *t;
     const npksd_real most = NPKSDI_UNSCALED_CLAMP, one = 1;
+    NPKSDI_REFUSE(rows == NULL || scores == NULL || out == NULL || options == NULL
+                      || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
+                      || options->scale_count > NPKSD_SCALES_MAX,
+                  NPKSD_ERROR_ARGUMENT);
     npksd_options o = npksd_default_options();
-    if (rows == NULL || scores == NULL || out == NULL || options == NULL
-        || !(options->bandwidth > 0) || options->statistic == NPKSD_STATISTIC_UV
-        || options->scale_count > NPKSD_SCALES_MAX)
-        return NPKSD_ERROR_ARGUMENT;
     o.allocator = options->allocator, o.rng = options->rng, o.seed = options->seed;
     o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
     o.features = options->features, o.bandwidth = options->bandwidth;
@@ -6299,71 +5880,45 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.components = NPKSD_COMPONENT_STEIN;
     o.summary = NPKSD_SUMMARY_NONE;
     o.estimator = NPKSD_ESTIMATOR_GAUSS;
-    if (npksd_options_problem(&o, n, m) != NULL)
-        return NPKSD_ERROR_ARGUMENT;
-    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
-    if (!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
-        || (weights != NULL && !npksdi_finite(weights, m)))
-        return NPKSD_ERROR_NONFINITE;
-    if (weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST))
-        return NPKSD_ERROR_ARGUMENT;
+    NPKSDI_REFUSE(npksd_options_problem(&o, n, m) != NULL, NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
+                      || (weights != NULL && !npksdi_finite(weights, m)),
+                  NPKSD_ERROR_NONFINITE);
+    NPKSDI_REFUSE(weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST),
+                  NPKSD_ERROR_ARGUMENT);
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
             return NPKSD_ERROR_NUMERIC;
-    npksdi_plan_model(&model, n, m, &o, 2);
-    NPKSD_MEMSET(&w, 0, sizeof w);
-    npksdi_walk walk = npksdi_walk_begin(NPKSDI_COUNT, NULL);
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    size_t bytes = walk.at_ + NPKSDI_ALIGNMENT - 1;
-    void *memory = walk.bad_ ? NULL : npksdi_alloc(&o.allocator, bytes);
-    if (memory == NULL)
-        return NPKSD_ERROR_MEMORY;
-    NPKSD_MEMSET(memory, 0, bytes);
-    walk = npksdi_walk_begin(NPKSDI_PLACE, npksdi_aligned(memory));
-    npksdi_model_arrays(&model, &walk);
-    npksdi_scratch_arrays(&model, &w, &walk);
-    npksdi_set_bandwidth(&model, o.bandwidth);
-    npksd_status status = npksdi_statistic_of(&model, &w, rows, scores, weights);
-    if (status == NPKSD_OK)
-        *out = w.values_[0];
-    npksdi_free(&o.allocator, memory, bytes);
+    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
+    o.replicates = 0;
+    npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
+    NPKSDI_TRY(npksdi_tester_install(&t, &plan, NULL, 0));
+    npksd_status status = npksdi_statistic_of(t, rows, scores, weights, out);
+    npksd_tester_destroy(t);
     return status;
 }
 
+#undef NPKSDI_TRY
 #ifdef __cplusplus
 }
 #endif
 
 #undef NPKSDI_C
+#undef NPKSDI_PICK
 #undef NPKSDI_C4
-#undef NPKSDI_TINY
-#undef NPKSDI_LARGEST
-#undef NPKSDI_EPSILON
-#undef NPKSDI_HUGE
-#undef NPKSDI_CLAMP
-#undef NPKSDI_UNSCALED_CLAMP
-#undef NPKSDI_EXP_LOW
-#undef NPKSDI_ANGLE_MAX
-#undef NPKSDI_TIE
-#undef NPKSDI_ROUNDING
-#undef NPKSDI_SKEW_LEAST
 #undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_CBLAS_GEMM
-#undef NPKSDI_SINCOS
 #undef NPKSDI_STREAM
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
 #undef NPKSDI_REFUSE
+#undef NPKSDI_REAL
+#undef NPKSDI_WHOLE
 #undef NPKSDI_MODEL_ARRAYS
 #undef NPKSDI_SCRATCH_ARRAYS
 #undef NPKSDI_NULL_ARRAYS
 #undef NPKSDI_FIT_ARRAYS
-#undef NPKSDI_CONSTANT
-#undef NPKSDI_KNOTS_LEAST
-#undef NPKSDI_ALIGNMENT
-#undef NPKSDI_MAGIC
+#undef NPKSDI_STAGES
 #undef NPKSDI_MALLOC
 #undef NPKSDI_FREE
 #undef NPKSDI_RESTRICT
@@ -6375,49 +5930,40 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 /*
  * npksd.h is available under two licences; take the one you prefer.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE A - MIT License
- *
  * Copyright (c) 2026 npksd.h contributors
  *
- * Permission is hereby granted, free of charge, to any person obtaining a copy
- * of this software and associated documentation files (the "Software"), to deal
- * in the Software without restriction, including without limitation the rights
- * to use, copy, modify, merge, publish, distribute, sublicense, and/or sell
- * copies of the Software, and to permit persons to whom the Software is
+ * Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+ * associated documentation files (the "Software"), to deal in the Software without restriction,
+ * including without limitation the rights to use, copy, modify, merge, publish, distribute,
+ * sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
  * furnished to do so, subject to the following conditions:
  *
- * The above copyright notice and this permission notice shall be included in all
- * copies or substantial portions of the Software.
+ * The above copyright notice and this permission notice shall be included in all copies or
+ * substantial portions of the Software.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
- * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
- * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
- * SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+ * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+ * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
- * ------------------------------------------------------------------------------
  * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
- *
  * This is free and unencumbered software released into the public domain.
  *
- * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this
- * software, either in source code form or as a compiled binary, for any purpose,
- * commercial or non-commercial, and by any means.
+ * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either
+ * in source code form or as a compiled binary, for any purpose, commercial or non-commercial, and
+ * by any means.
  *
- * In jurisdictions that recognize copyright laws, the author or authors of this
- * software dedicate any and all copyright interest in the software to the public
- * domain. We make this dedication for the benefit of the public at large and to
- * the detriment of our heirs and successors. We intend this dedication to be an
- * overt act of relinquishment in perpetuity of all present and future rights to
- * this software under copyright law.
+ * In jurisdictions that recognize copyright laws, the author or authors of this software dedicate
+ * any and all copyright interest in the software to the public domain. We make this dedication for
+ * the benefit of the public at large and to the detriment of our heirs and successors. We intend
+ * this dedication to be an overt act of relinquishment in perpetuity of all present and future
+ * rights to this software under copyright law.
  *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR
- * IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY,
- * FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
- * AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN
- * ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION
- * WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+ * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+ * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
+ * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+ * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  */

@@ -1,8 +1,9 @@
-/* A check on a small device: no heap, no generator, no fitting, float only.
+/* Checks on a small device: no heap, no generator, no fitting, float only.
  *
  * device_make.c, on the workstation, has fitted and calibrated the test and written it into
  * device_blob.h. Here the blob (in flash) is loaded into a static block and recordings are checked:
- * npksd_tester_load_into needs no allocator. npksd_blob_info tells how large the block must be.
+ * npksd_tester_load_into needs no allocator. npksd_blob_info tells how large the block must be. Then a
+ * motor that begins to wear is watched hour by hour: a monitor sees it before any hour shows it clearly.
  * tests/cortex_m4 runs this very file on a Cortex-M4 with 64 KiB of RAM. */
 #define NPKSD_NO_MALLOC
 #define NPKSD_IMPLEMENTATION
@@ -18,17 +19,19 @@ static void device_write(const char *text) { fputs(text, stdout); }
 
 static unsigned char workspace[DEVICE_WORKSPACE_BYTES]; /* the tester and all it will ever need */
 
-/* name and value with four decimals; no printf on a small device */
-static void write_number(const char *name, npksd_real value)
+/* name and value; no printf on a small device */
+static void write_number(const char *name, npksd_real value, int decimals)
 {
     char text[24], *end = text + sizeof text - 1;
     int negative = value < 0;
-    unsigned long number = (unsigned long)((negative ? -value : value) * 10000 + 0.5f);
+    for (int digit = 0; digit < decimals; digit++)
+        value *= 10;
+    unsigned long number = (unsigned long)((negative ? -value : value) + 0.5f);
     *end = '\0';
-    for (int digit = 0; digit < 5 || number > 0; digit++) {
+    for (int digit = 0; digit <= decimals || number > 0; digit++) {
         *--end = (char)('0' + number % 10);
         number /= 10;
-        if (digit == 3)
+        if (digit + 1 == decimals)
             *--end = '.';
     }
     if (negative)
@@ -43,6 +46,33 @@ static int close_to(npksd_real a, npksd_real b)
     return difference <= (npksd_real)1e-4 * (1 + size);
 }
 
+/* Hour after hour, until the monitor is sure. */
+static npksd_status watch(npksd_tester *tester)
+{
+    enum { HOURS = 100, HEALTHY = 40 };
+    static npksd_real memory[HOURS], rows[DEVICE_N * DEVICE_M];
+    static npksd_monitor monitor;
+    npksd_status status = npksd_monitor_begin(&monitor, (npksd_real)0.001, HOURS, 0);
+    for (size_t hour = 1; hour <= HOURS && status == NPKSD_OK && !monitor.alarm; hour++) {
+        npksd_real wear = hour > HEALTHY ? 0.01f * (npksd_real)(hour - HEALTHY) : 0;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, 12, hour);
+        npksd_result result;
+        motor(rows, DEVICE_N, DEVICE_M, &rng, &wear); /* read the sensors */
+        status = npksd_tester_check(tester, rows, &result, NULL);
+        if (status == NPKSD_OK)
+            status = npksd_monitor_add(&monitor, tester, memory, &result);
+        if (status == NPKSD_OK && (monitor.change_alarm_at == hour || monitor.alarm_at == hour)) {
+            write_number("hour ", (npksd_real)hour, 0);
+            write_number(", wear ", wear, 2);
+            write_number(": p = ", result.p_value, 4);
+            device_write(monitor.alarm ? ", this is not the motor that it was: stop it\n"
+                                       : ", something has changed: look after it\n");
+        }
+    }
+    return status;
+}
+
 int main(void)
 {
     int wrong = 0;
@@ -55,12 +85,14 @@ int main(void)
         if (status != NPKSD_OK)
             break;
         device_write(device_recordings[k].name);
-        write_number(": p = ", result.p_value);
-        write_number(", statistic ", result.statistic);
+        write_number(": p = ", result.p_value, 4);
+        write_number(", statistic ", result.statistic, 4);
         device_write(result.reject ? ", not as it was: look after it\n" : ", as it should be\n");
         wrong |= !close_to(result.statistic, device_recordings[k].statistic) ||
                  !close_to(result.p_value, device_recordings[k].p_value);
     }
+    if (status == NPKSD_OK)
+        status = watch(tester);
     if (status != NPKSD_OK) {
         device_write("device: ");
         device_write(npksd_status_string(status));

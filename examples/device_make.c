@@ -10,20 +10,6 @@
 
 enum { BLOB_MAX = 65536, RECORDINGS = 2 };
 
-/* The generator: readings of a motor, worn by so much. */
-static int motor(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
-{
-    npksd_real wear = *(const npksd_real *)user_data;
-    for (size_t r = 0; r < count; r++) {
-        npksd_real *x = rows + r * m, load = npksd_normal(rng);
-        x[0] = 60 + 5 * load + 2 * npksd_normal(rng);                   /* temperature */
-        x[1] = 3 + 0.5f * load + 0.1f * npksd_normal(rng);              /* current */
-        x[2] = (0.2f + 0.1f * wear) * (1 + 0.2f * npksd_normal(rng));   /* vibration */
-        x[3] = 3000 - 50 * load + 20 * npksd_normal(rng);               /* speed */
-    }
-    return 0;
-}
-
 static void stop(const char *what, const char *why)
 {
     fprintf(stderr, "device_make: %s: %s\n", what, why);

@@ -1,4 +1,4 @@
-/* What host and device share: the size of a data set, and the precision of the device. */
+/* What host and device share: the size of a data set, the precision of the device, and the motor. */
 #ifndef DEVICE_MODEL_H
 #define DEVICE_MODEL_H
 
@@ -6,5 +6,20 @@
 #include "npksd.h"
 
 enum { DEVICE_N = 50, DEVICE_M = 4 }; /* 50 rows of temperature, current, vibration, speed */
+
+/* Readings of a motor, worn by so much: the generator on the workstation; on the device it stands for the
+   sensors. */
+static int motor(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    npksd_real wear = *(const npksd_real *)user_data;
+    for (size_t r = 0; r < count; r++) {
+        npksd_real *x = rows + r * m, load = npksd_normal(rng);
+        x[0] = 60 + 5 * load + 2 * npksd_normal(rng);                   /* temperature */
+        x[1] = 3 + 0.5f * load + 0.1f * npksd_normal(rng);              /* current */
+        x[2] = (0.2f + 0.1f * wear) * (1 + 0.2f * npksd_normal(rng));   /* vibration */
+        x[3] = 3000 - 50 * load + 20 * npksd_normal(rng);               /* speed */
+    }
+    return 0;
+}
 
 #endif

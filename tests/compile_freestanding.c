@@ -1,4 +1,4 @@
-/* No heap, no math.h, no string.h: a tester in a static block of memory, and one loaded into another. */
+/* No heap, no math.h, no string.h: a tester in a static block of memory, and one loaded into another and watched. */
 #define NPKSD_NO_MALLOC
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
@@ -16,7 +16,8 @@ static int noise(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void 
 int main(void)
 {
     static unsigned char memory[1 << 20], blob[1 << 17], room[1 << 18];
-    npksd_real observed[N * M] = { 0 };
+    npksd_real observed[N * M] = { 0 }, memory_of_monitor[2];
+    npksd_monitor monitor;
     npksd_tester *tester = NULL, *loaded = NULL;
     npksd_result result, again;
     size_t size = 0, n = 0, m = 0, needed = 0;
@@ -51,5 +52,9 @@ int main(void)
     while (status == NPKSD_MORE);
     if (status != NPKSD_OK || npksd_tester_check_end(loaded, &again, NULL) != NPKSD_OK)
         return 9;
-    return again.statistic < result.statistic || again.statistic > result.statistic ? 10 : 0;
+    if (npksd_monitor_begin(&monitor, options.alpha, 2, 0) != NPKSD_OK
+        || npksd_monitor_add(&monitor, tester, memory_of_monitor, &result) != NPKSD_OK
+        || npksd_monitor_add(&monitor, loaded, memory_of_monitor, &again) != NPKSD_OK)
+        return 10;
+    return again.statistic < result.statistic || again.statistic > result.statistic ? 11 : 0;
 }

@@ -19,6 +19,7 @@
     X(suite_paths)                                                                                \
     X(suite_samples)                                                                              \
     X(suite_metamorphic)                                                                          \
+    X(suite_monitor)                                                                              \
     X(suite_regressions)
 
 #define DECLARE(name) SUITE_EXTERN(name);

@@ -208,6 +208,22 @@ static void run_test(const char *test, const npksd_options *options, npksd_sampl
 }
 
 /* Steps, diagnosis, scores; then saved, loaded, and checked again with the same answer. */
+/* A dozen recordings, with ties. */
+static void run_monitor(const npksd_tester *tester, npksd_result result)
+{
+    static const char test[] = "monitor";
+    npksd_monitor monitor;
+    npksd_real memory[12];
+    int added = good(test, npksd_monitor_begin(&monitor, (npksd_real)0.05, 12, 5));
+    for (size_t k = 0; k < 12 && added; k++) {
+        result.statistic = (npksd_real)(k % 5);
+        added = good(test, npksd_monitor_add(&monitor, tester, memory, &result));
+    }
+    report_real(test, "p", monitor.p);
+    report_real(test, "evidence", monitor.log_evidence);
+    report_real(test, "change", monitor.log_change);
+}
+
 static void run_tester(void)
 {
     static const char test[] = "tester";
@@ -253,6 +269,7 @@ static void run_tester(void)
     report_real(test, "influence", influence[N - 1]);
     for (size_t i = 0; i < 2 * M; i++)
         report_real(test, "score", scores[i]);
+    run_monitor(tester, first);
     report_count(test, "blob", size);
     report_count(test, "checksum", checksum(blob, size));
     if (good(test, npksd_tester_check(loaded, rows, &second, NULL)))
