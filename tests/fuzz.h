@@ -1,5 +1,5 @@
 /*
- * What the three harnesses share: bytes into numbers, a heap with a limit, laws that always hold.
+ * What the harnesses share: bytes into numbers, a heap with a limit, laws that always hold.
  *
  * One file is one program, however it is built:
  *     clang -fsanitize=fuzzer,address,undefined -DFUZZ_LIBFUZZER fuzz_api.c      libFuzzer
@@ -186,7 +186,12 @@ static inline size_t read_all(FILE *file, unsigned char *bytes)
     return size;
 }
 
-/* Files to replay; "-random COUNT SEED" for as many inputs made up here; nothing: one from stdin. */
+#ifndef FUZZ_SWEEP /* unsigned long FUZZ_SWEEP(size_t every): cases that a harness makes by itself */
+#define FUZZ_SWEEP(every) ((void)(every), 0ul)
+#endif
+
+/* Files to replay; "-random COUNT SEED" for as many inputs made up here; "-sweep K": every K-th case of the harness's
+   own; nothing: one input from stdin. */
 int main(int argc, char **argv)
 {
     static unsigned char bytes[INPUT_MOST];
@@ -202,6 +207,10 @@ int main(int argc, char **argv)
             LLVMFuzzerTestOneInput(bytes, size);
         }
         printf("%s: %lu random inputs passed\n", argv[0], passed);
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "-sweep") == 0) {
+        printf("%s: %lu cases passed\n", argv[0], FUZZ_SWEEP(strtoul(argv[2], NULL, 10)));
         return 0;
     }
 #ifdef __AFL_HAVE_MANUAL_CONTROL

@@ -5,6 +5,11 @@
  * and bit 1 of it whether the harness makes length and checksum right, as somebody who crafts a blob would.
  */
 #include "blob_bytes.h"
+#include <stddef.h>
+#ifndef FUZZ_LIBFUZZER
+static unsigned long sweep(size_t every);
+#define FUZZ_SWEEP sweep
+#endif
 #include "fuzz.h"
 
 enum { N = 20, M = 3, BLOBS = 10, BLOB_MOST = 1 << 15 };
@@ -137,28 +142,24 @@ static void use(npksd_tester *tester, fuzz_heap *heap)
     free(again);
 }
 
-int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
+/* The blob of a model, made once. */
+static const unsigned char *model(size_t which, size_t *size)
 {
     static unsigned char models[BLOBS][BLOB_MOST];
     static size_t sizes[BLOBS];
-    fuzz_input in = { input, input_size, 0 };
-    fuzz_heap heap;
-    unsigned how = take_byte(&in), which = take_byte(&in) % BLOBS;
-    memset(&heap, 0, sizeof heap);
     if (sizes[which] == 0)
         sizes[which] = make_model(which, models[which]);
-    size_t size = how % 2 ? sizes[which] : in.size - in.at;
-    unsigned char *bytes = (unsigned char *)malloc(size > 0 ? size : 1);
-    if (how % 2) {
-        memcpy(bytes, models[which], size);
-        edit(bytes, size, &in);
-    } else if (size > 0) {
-        memcpy(bytes, input + in.at, size);
-    }
-    if (how & 2)
-        sign(bytes, size);
+    *size = sizes[which];
+    return models[which];
+}
+
+/* Loads it in both ways, and uses what was let through. */
+static void try_blob(const unsigned char *bytes, size_t size)
+{
+    fuzz_heap heap;
+    memset(&heap, 0, sizeof heap);
     npksd_allocator allocator = fuzz_allocator(&heap);
-    npksd_tester *tester = (npksd_tester *)bytes;
+    npksd_tester *tester = (npksd_tester *)&heap; /* anything but NULL */
     npksd_status status = npksd_tester_load(&tester, bytes, size, &allocator);
     LAW(status == NPKSD_OK || status == NPKSD_ERROR_FORMAT || status == NPKSD_ERROR_MEMORY);
     LAW((status == NPKSD_OK) == (tester != NULL));
@@ -166,7 +167,7 @@ int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
     npksd_status info = npksd_blob_info(bytes, size, &n, &m, &needed);
     LAW(info == NPKSD_OK || (info == NPKSD_ERROR_FORMAT && status == info));
     if (info == NPKSD_OK && needed < HEAP_LIMIT) {
-        npksd_tester *placed = (npksd_tester *)bytes;
+        npksd_tester *placed = (npksd_tester *)&heap;
         unsigned char *workspace = (unsigned char *)malloc(needed);
         LAW(npksd_tester_load_into(&placed, bytes, size, workspace, needed) == status);
         LAW((status == NPKSD_OK) == (placed != NULL));
@@ -175,7 +176,57 @@ int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
     if (tester != NULL)
         use(tester, &heap);
     npksd_tester_destroy(tester);
-    free(bytes);
     LAW(heap.live == 0);
+}
+
+#ifndef FUZZ_LIBFUZZER
+/* Field by field: every 4 bytes of every model become each of some numbers, with a right checksum. A real is hit by its
+   upper and by its lower half. */
+static unsigned long sweep(size_t every)
+{
+    static const uint32_t words[] = { 0,          1,          0x7fffffff, 0xffffffff, 0x80000000,
+                                      0x7ff00000, 0x3ff00000, 0x7f800000, 0x00010000, 257 };
+    static const int steps[] = { 1, -1 };
+    enum { WORDS = sizeof words / sizeof words[0], VALUES = WORDS + 2 };
+    unsigned long cases = 0, number = 0;
+    for (size_t which = 0; which < BLOBS; which++) {
+        size_t size = 0;
+        const unsigned char *good = model(which, &size);
+        unsigned char *bytes = (unsigned char *)malloc(size);
+        for (size_t at = 8; at + 12 <= size; at += 4)
+            for (size_t k = 0; k < VALUES; k++) {
+                if (every == 0 || number++ % every != 0)
+                    continue;
+                uint32_t old = good[at] | (uint32_t)good[at + 1] << 8 | (uint32_t)good[at + 2] << 16
+                    | (uint32_t)good[at + 3] << 24;
+                memcpy(bytes, good, size);
+                put_word(bytes + at, k < WORDS ? words[k] : old + (uint32_t)steps[k - WORDS], 4);
+                sign_blob(bytes, size);
+                try_blob(bytes, size);
+                cases++;
+            }
+        free(bytes);
+    }
+    return cases;
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const unsigned char *input, size_t input_size)
+{
+    fuzz_input in = { input, input_size, 0 };
+    unsigned how = take_byte(&in), which = take_byte(&in) % BLOBS;
+    size_t size = in.size - in.at;
+    const unsigned char *source = input + in.at;
+    if (how % 2)
+        source = model(which, &size);
+    unsigned char *bytes = (unsigned char *)malloc(size > 0 ? size : 1);
+    if (size > 0)
+        memcpy(bytes, source, size);
+    if (how % 2)
+        edit(bytes, size, &in);
+    if (how & 2)
+        sign(bytes, size);
+    try_blob(bytes, size);
+    free(bytes);
     return 0;
 }

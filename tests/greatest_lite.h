@@ -311,7 +311,9 @@ static inline void greatest_parse_options(int argc, char **argv)
 #define ASSERT_LTm(MSG, EXP, GOT) ASSERTm(MSG, (EXP) < (GOT))
 #define ASSERT_LTEm(MSG, EXP, GOT) ASSERTm(MSG, (EXP) <= (GOT))
 #define ASSERT_STR_EQm(MSG, EXP, GOT) ASSERTm(MSG, greatest_same_text(EXP, GOT))
-#define ASSERT_MEM_EQm(MSG, EXP, GOT, SIZE) ASSERTm(MSG, greatest_same_bytes(EXP, GOT, SIZE))
+/* Without parentheses, as upstream casts them: what goes wrong there goes wrong here. */
+#define ASSERT_MEM_EQm(MSG, EXP, GOT, SIZE)                                                       \
+    ASSERTm(MSG, greatest_same_bytes((const unsigned char *)EXP, (const unsigned char *)GOT, SIZE))
 #define ASSERT_IN_RANGEm(MSG, EXP, GOT, TOL)                                                      \
     ASSERTm(MSG, greatest_in_range((double)(EXP), (double)(GOT), (double)(TOL)))
 #define ASSERT_ENUM_EQm(MSG, EXP, GOT, ENUM_STR)                                                  \

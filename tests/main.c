@@ -18,6 +18,7 @@
     X(suite_blob)                                                                                 \
     X(suite_paths)                                                                                \
     X(suite_samples)                                                                              \
+    X(suite_metamorphic)                                                                          \
     X(suite_monitor)                                                                              \
     X(suite_regressions)
 

@@ -38,6 +38,9 @@ typedef struct option_case {
     FIELD(PLAIN, SET_INT, field, -1), FIELD(PLAIN, SET_INT, field, first_unknown),                \
         FIELD(PLAIN, SET_INT, field, 1000000)
 
+/* its square, and that of its inverse, are numbers */
+#define LEAST_BANDWIDTH (sizeof(npksd_real) == 4 ? 1e-15 : 1e-140)
+
 static const option_case bad_cases[] = {
     FIELD(PLAIN, SET_SIZE, fit_rows, 0),
     FIELD(PLAIN, SET_SIZE, fit_rows, 1),
@@ -50,6 +53,8 @@ static const option_case bad_cases[] = {
     FIELD(PLAIN, SET_REAL, alpha, 1.5),
     EVERY_BAD_REAL(alpha),
     EVERY_BAD_REAL(bandwidth),
+    FIELD(PLAIN, SET_REAL, bandwidth, 0.7 * LEAST_BANDWIDTH),
+    FIELD(PLAIN, SET_REAL, bandwidth, 1.5 / LEAST_BANDWIDTH),
     EVERY_BAD_REAL(ridge),
     EVERY_BAD_REAL(smooth),
     UNKNOWN_ENUM(summary, NPKSD_SUMMARY_CALLBACK + 1),
@@ -122,6 +127,8 @@ static const option_case good_cases[] = {
     FIELD(PLAIN, SET_REAL, ridge, 0.5),
     FIELD(PLAIN, SET_REAL, smooth, 0.5),
     FIELD(PLAIN, SET_REAL, bandwidth, 1e-3),
+    FIELD(PLAIN, SET_REAL, bandwidth, 1.5 * LEAST_BANDWIDTH),
+    FIELD(PLAIN, SET_REAL, bandwidth, 0.7 / LEAST_BANDWIDTH),
     FIELD(PLAIN, SET_SCALE, scales, 7),
     FIELD(PLAIN, SET_SCALE_COUNT, scales, NPKSD_SCALES_MAX),
     FIELD(PLAIN, SET_NO_SCALES, scales, 0),

@@ -536,7 +536,7 @@ TEST merge_the_replicate_in_work(void)
         npksd_tester_destroy(tester);
     }
     ASSERT(found[0] >= 77 && found[0] <= 77);
-    ASSERT_MEM_EQ(alone + 1, found + 1, sizeof alone - sizeof alone[0]);
+    ASSERT_MEM_EQ(&alone[1], &found[1], sizeof alone - sizeof alone[0]);
     PASS();
 }
 

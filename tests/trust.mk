@@ -2,35 +2,46 @@
 #
 #   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
 #   make fuzzed                 every public function is called by a harness (in `make`)
-#   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of fuzz_api, fuzz_blob, fuzz_callbacks
+#   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of the harnesses fuzz_*.c
 #   make fuzz-long              the same for an hour each, double and float
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
+#   make attack                 the harnesses, and all fields of blobs, as x87, -ffast-math, MSan and float builds
+#   make attack-red-zones       the same with red zones between the arrays inside a tester
 #   make check-msan             clang's memory sanitizer: numbers that were never written
 #   make check-static-analysis  cppcheck, clang-tidy and gcc -fanalyzer
 #   make check-format           npksd.h is laid out by .clang-format
 #   make uniform                p-values of true null hypotheses, a minute
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
+#   make nasty                  the same for nasty ones: ties, outliers, one row, rare events; half a minute
+#   make nasty-long             20,000 tests for every cell: ten minutes
+#   make mutants                MUTANTS (300) changes of npksd.h, one at a time: which of them do the suites miss?
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
 #   make pin                    write them anew: see tests/pinned.txt for what that means
 
 FUZZ_SECONDS ?= 60
-HARNESSES = api blob callbacks
+HARNESSES = api blob callbacks sequence
 FUZZ_FLAGS =
 AFL_CC ?= afl-clang-fast
 AFL_FUZZ ?= afl-fuzz
 
-.PHONY: replay fuzzed fuzz fuzz-float fuzz-long fuzz-afl
+.PHONY: replay fuzzed fuzz fuzz-float fuzz-long fuzz-afl attack attack-fastmath attack-msan attack-x87 \
+	attack-float attack-red-zones
 
 # ======== fuzzing ========
 
-$(BUILD)/fuzz_%: fuzz_%.c fuzz.h blob_bytes.h $(HEADER) Makefile | $(BUILD)
+$(BUILD)/fuzz_%: fuzz_%.c fuzz.h blob_bytes.h options.h $(HEADER) Makefile | $(BUILD)
 	$(COMPILE) $(LDFLAGS) $< -o $@ -lm
 
 # Every input that ever mattered, and some that nobody thought of.
 REPLAY_RANDOM ?= 1000
+REPLAY_SEED ?= 1
 replay: fuzzed $(HARNESSES:%=$(BUILD)/fuzz_%)
-	@set -e; for name in $(HARNESSES); do $(BUILD)/fuzz_$$name corpus/$$name/*; \
-		$(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) 1; done
+	@set -e; for name in $(HARNESSES); do $(RUNNER) $(BUILD)/fuzz_$$name corpus/$$name/*; \
+		$(RUNNER) $(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) $(REPLAY_SEED); done; \
+	$(RUNNER) $(BUILD)/fuzz_blob -sweep $(SWEEP)
+
+# Every SWEEP-th of some 500,000 blobs with one changed field and a right checksum; 1: all of them
+SWEEP ?= 1000
 
 # Every public function is called by a harness; the list is that of the header.
 fuzzed:
@@ -85,6 +96,40 @@ afl = set -e; mkdir -p build/afl; for name in $(HARNESSES); do rm -rf build/afl/
 fuzz-afl:
 	@$(call with,$(AFL_FUZZ),$(afl))
 
+# ======== the same attacks on other builds ========
+
+# Not the same arithmetic as above: x87 keeps 80 bits, -ffast-math reorders, MSan sees numbers that were never written.
+# Longer: make attack REPLAY_RANDOM=100000 REPLAY_SEED=2 SWEEP=1
+attack: attack-x87 attack-fastmath attack-msan attack-float
+
+attack-x87:
+	@$(call with-build,$(X86)gcc -static,$(MAKE) replay BUILD=build/attack-x87 COMPILER="$(X86)gcc" \
+		EXTRA="-static -mfpmath=387")
+
+attack-fastmath:
+	@$(MAKE) replay BUILD=build/attack-fastmath EXTRA="-ffast-math"
+
+attack-msan:
+	@$(call with-clang-flag,-fsanitize=memory,$(MAKE) replay BUILD=build/attack-msan COMPILER="$(CLANG)" \
+		EXTRA="-O1 -fsanitize=memory -fno-omit-frame-pointer")
+
+attack-float:
+	@$(MAKE) replay BUILD=build/attack-float EXTRA="-DNPKSD_FLOAT"
+
+attack-red-zones:
+	@grep -q NPKSDI_RED_ZONE $(HEADER) || { echo "failed: $(HEADER) has no NPKSDI_RED_ZONE"; exit 1; }
+	@$(call with-clang-flag,-fsanitize=address,$(MAKE) replay BUILD=build/attack-red-zones COMPILER="$(CLANG)" \
+		EXTRA="-O1 -fsanitize=address$(comma)undefined -fno-sanitize-recover=all -include red_zone.h")
+
+# ======== mutation testing ========
+
+# One change of npksd.h at a time: would the quick suites notice? Half an hour for 300.
+.PHONY: mutants
+MUTANTS ?= 300
+MUTANTS_SEED ?= 1
+mutants:
+	@$(call with,python3,$(call with,$(GCC),python3 mutants.py --count $(MUTANTS) --seed $(MUTANTS_SEED)))
+
 # ======== static analysis ========
 
 .PHONY: check-static-analysis analyse-cppcheck analyse-tidy analyse-gcc
@@ -137,25 +182,25 @@ with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
 
 # ======== p-values of true null hypotheses ========
 
-.PHONY: uniform uniform-long
+.PHONY: uniform uniform-long nasty nasty-long
 
 UNIFORM_TESTS ?= 800
+NASTY_TESTS ?= 1000
 
-$(BUILD)/uniform: uniform.c impl.c $(HEADER) Makefile | $(BUILD)
-	$(COMPILE) uniform.c impl.c $(LDFLAGS) -o $@ -lm
+$(BUILD)/uniform $(BUILD)/nasty: $(BUILD)/%: %.c super_uniform.h impl.c $(HEADER) Makefile | $(BUILD)
+	$(COMPILE) $< impl.c $(LDFLAGS) -o $@ -lm
 
-# two halves at the same time, the last lines of both
 uniform: $(BUILD)/uniform
-	@$(BUILD)/uniform $(UNIFORM_TESTS) 0 2 > $(BUILD)/uniform.0 & \
-		$(BUILD)/uniform $(UNIFORM_TESTS) 1 2 > $(BUILD)/uniform.1; wait
-	@grep -hv ' passed, ' $(BUILD)/uniform.0 $(BUILD)/uniform.1
-	@awk '/ passed, / { passed += $$1; failed += $$3; parts++ } END { \
-		if (parts != 2) failed++; \
-		printf "%d passed, %d failed\n", passed, failed; exit (failed > 0) }' \
-		$(BUILD)/uniform.0 $(BUILD)/uniform.1
+	@$(call halves,$< $(UNIFORM_TESTS))
 
 uniform-long:
 	@$(MAKE) uniform UNIFORM_TESTS=20000
+
+nasty: $(BUILD)/nasty
+	@$(call halves,$< $(NASTY_TESTS))
+
+nasty-long:
+	@$(MAKE) nasty NASTY_TESTS=20000
 
 # ======== known answers ========
 

@@ -9,11 +9,7 @@
  * All bounds hold together with probability 0.999 (Bonferroni over cells, levels and sides; binomial
  * tails by the normal distribution with a continuity correction). The seed is fixed: a failure repeats.
  */
-#include "npksd.h"
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "super_uniform.h"
 
 enum { N = 5, M = 2, REPLICATES = 19, STOP_AFTER = 5, SYNTHETIC = 40, FIT_ROWS = 16, PILOT = 3 };
 
@@ -44,14 +40,13 @@ static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *sco
 /* each component alone, those of scores and frequencies, all but one, all */
 static const unsigned component_sets[] = { 1, 2, 4, 8, 16, 32, 7, 15, 62, 61, 59, 55, 47, 31, 63 };
 
-enum { ESTIMATORS = 6, COMPONENT_SETS = sizeof component_sets / sizeof component_sets[0], LEVELS = 4 };
+enum { ESTIMATORS = 6, COMPONENT_SETS = sizeof component_sets / sizeof component_sets[0] };
 typedef enum calibration { MONTE_CARLO, STOPPING, SAMPLES, BOOTSTRAP, CALIBRATIONS } calibration;
 
 static const char *const estimator_names[ESTIMATORS] = { "AUTO", "GAUSS", "POLY", "SPLINE", "RBF",
                                                          "CALLBACK" };
 static const char *const calibration_names[CALIBRATIONS] = { "Monte Carlo", "stop_after",
                                                              "fixed samples", "bootstrap" };
-static const double levels[LEVELS] = { 0.05, 0.1, 0.25, 0.5 };
 
 /* Is P(p <= levels[l]) = levels[l], not only <=?
    Monte Carlo: all levels are multiples of 1/20. Stopping at the 5th: k/20 for k <= 5, and 5/10.
@@ -119,45 +114,18 @@ static double one_p_value(const cell *c, uint64_t seed)
 
 /* ======== bounds ======== */
 
-/* z with P(Z > z) = tail */
-static double normal_quantile(double tail)
-{
-    double low = 0, high = 40;
-    for (int k = 0; k < 200; k++) {
-        double middle = (low + high) / 2;
-        if (erfc(middle / sqrt(2.0)) / 2 > tail)
-            low = middle;
-        else
-            high = middle;
-    }
-    return (low + high) / 2;
-}
-
 typedef struct worst_of {
     double z;
     char text[160];
 } worst_of;
-
-static void component_text(unsigned set, char *text)
-{
-    text[0] = 0;
-    for (unsigned component = 1; component <= NPKSD_COMPONENT_ALL; component *= 2)
-        if (set & component) {
-            if (text[0])
-                strcat(text, "+");
-            strcat(text, npksd_component_string(component));
-        }
-}
 
 /* 1 = within the bounds; the largest deviation in standard errors goes to worst. */
 static int judge(const cell *c, const size_t *reached, size_t tests, double bound, worst_of *worst)
 {
     int good = 1;
     for (int l = 0; l < LEVELS; l++) {
-        double a = levels[l], expected = a * (double)tests;
-        double error = sqrt((double)tests * a * (1 - a)), seen = (double)reached[l];
-        double above = (seen - expected - 0.5) / error;
-        double below = is_exact(c) ? (expected - seen - 0.5) / error : 0;
+        double a = levels[l], above = above_level(reached[l], tests, a);
+        double below = is_exact(c) ? below_level(reached[l], tests, a) : 0;
         double z = above > below ? above : below;
         char set[64];
         component_text(c->components, set);
@@ -165,12 +133,12 @@ static int judge(const cell *c, const size_t *reached, size_t tests, double boun
             worst->z = z;
             snprintf(worst->text, sizeof worst->text, "%s, %s, %s: P(p <= %.2f) = %.4f",
                      calibration_names[c->how], estimator_names[c->estimator], set, a,
-                     seen / (double)tests);
+                     (double)reached[l] / (double)tests);
         }
         if (z > bound) {
             printf("FAILED %s, %s, %s: P(p <= %.2f) = %.4f, %.1f standard errors\n",
                    calibration_names[c->how], estimator_names[c->estimator], set, a,
-                   seen / (double)tests, z);
+                   (double)reached[l] / (double)tests, z);
             good = 0;
         }
     }
@@ -190,8 +158,8 @@ static int run_cell(const cell *c, size_t index, size_t tests, double bound, wor
             return 0;
         }
         for (int l = 0; l < LEVELS; l++) {
-            reached[l] += p <= levels[l] * (1 + 1e-6); /* float p-values round upwards too */
-            total[l] += p <= levels[l] * (1 + 1e-6);
+            reached[l] += (size_t)reaches(p, levels[l]);
+            total[l] += (size_t)reaches(p, levels[l]);
         }
     }
     return judge(c, reached, tests, bound, worst);
@@ -200,9 +168,7 @@ static int run_cell(const cell *c, size_t index, size_t tests, double bound, wor
 int main(int argc, char **argv)
 {
     static cell cells[CALIBRATIONS * ESTIMATORS * COMPONENT_SETS];
-    size_t tests = argc > 1 ? (size_t)strtoul(argv[1], NULL, 10) : 300;
-    size_t part = argc > 3 ? (size_t)strtoul(argv[2], NULL, 10) : 0;
-    size_t parts = argc > 3 ? (size_t)strtoul(argv[3], NULL, 10) : 1;
+    size_t tests = argument(argc, argv, 1, 300), part = argument(argc, argv, 2, 0), parts = argument(argc, argv, 3, 1);
     size_t count = list_cells(cells), totals[CALIBRATIONS][LEVELS] = { { 0 } };
     size_t run[CALIBRATIONS] = { 0 };
     double bound = normal_quantile(0.001 / (double)(2 * LEVELS * count));

@@ -1,0 +1,281 @@
+/*
+ * Calls of a tester in any order: the first byte chooses the options, every further one a call. Whatever came before, a
+ * call that succeeds gives what it gives in a plain run (create, step, check), to the bit; one that comes too early says
+ * NPKSD_ERROR_STATE and leaves its outputs as they were.
+ */
+#include "fuzz.h"
+#include "options.h"
+
+enum { N = 10, M = 3, B = 19, WIDTH = M + 2, CALLS_MOST = 80, BLOB_MOST = 1 << 16 };
+
+static const char *const kinds[] = { "",
+                                     "diagnose",
+                                     "gauss stein v scales=1 unscaled bandwidth=2",
+                                     "features=7 diagnose",
+                                     "imq scalar uv mean_var",
+                                     "resample=2 redraw smooth=0.25 spline",
+                                     "score_callback stein wild",
+                                     "rbf basis=4 neighbours mmd margin pair" };
+enum { KINDS = sizeof kinds / sizeof kinds[0], RECORDINGS = 2 };
+
+static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_normal(rng) + (i % m > 0 ? rows[i - 1] / 2 : 0);
+    return 0;
+}
+
+static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        scores[i] = -rows[i];
+    return 0;
+}
+
+static npksd_options options_of(size_t kind)
+{
+    npksd_options options = npksd_default_options();
+    options.fit_rows = 40;
+    options.replicates = B;
+    options.pilot = 4;
+    options.score_fn = score;
+    set_options(&options, kinds[kind]);
+    return options;
+}
+
+/* ======== the plain run ======== */
+
+typedef struct plain_run {
+    int made;
+    npksd_real rows[RECORDINGS][N * M], scores[N * M], null_values[B], influence[RECORDINGS][N];
+    npksd_result result[RECORDINGS];
+} plain_run;
+
+static npksd_tester *new_tester(size_t kind)
+{
+    npksd_options options = options_of(kind);
+    npksd_tester *tester = NULL;
+    LAW(npksd_tester_create(&tester, N, M, sample, NULL, &options) == NPKSD_OK);
+    return tester;
+}
+
+static const plain_run *plain(size_t kind)
+{
+    static plain_run runs[KINDS];
+    plain_run *run = &runs[kind];
+    if (run->made)
+        return run;
+    npksd_tester *tester = new_tester(kind);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 77, kind);
+    LAW(npksd_tester_step(tester, SIZE_MAX) == NPKSD_OK);
+    for (size_t r = 0; r < RECORDINGS; r++) {
+        npksd_diagnosis diagnosis;
+        memset(&diagnosis, 0, sizeof diagnosis);
+        diagnosis.row_influence = run->influence[r];
+        sample(run->rows[r], N, M, &rng, NULL);
+        LAW(npksd_tester_check(tester, run->rows[r], &run->result[r], &diagnosis) == NPKSD_OK);
+    }
+    LAW(npksd_tester_scores(tester, run->rows[0], N, run->scores) == NPKSD_OK);
+    if (!options_of(kind).calibration)
+        LAW(npksd_tester_null(tester, run->null_values, B, NULL) == NPKSD_OK);
+    npksd_tester_destroy(tester);
+    run->made = 1;
+    return run;
+}
+
+/* ======== calls ======== */
+
+typedef struct sequence {
+    const plain_run *run;
+    npksd_tester *tester;
+    size_t kind, pending; /* the recording of a check that is half done; RECORDINGS: none */
+    int finished, loaded;
+    npksd_real values[B * WIDTH]; /* of replicates that were drawn and not merged yet */
+    size_t first, count;
+} sequence;
+
+static int early(npksd_status status)
+{
+    LAW(status == NPKSD_OK || status == NPKSD_ERROR_STATE);
+    return status != NPKSD_OK;
+}
+
+static void law_answer(const sequence *s, npksd_status status, size_t r, const npksd_result *result,
+                       const npksd_real *influence)
+{
+    if (early(status)) {
+        LAW(is_marked(result, sizeof *result) && is_marked(influence, N * sizeof *influence));
+        return;
+    }
+    const npksd_result *expected = &s->run->result[r];
+    law_result(result);
+    LAW(memcmp(&result->statistic, &expected->statistic, sizeof result->statistic) == 0);
+    LAW(memcmp(&result->p_value, &expected->p_value, sizeof result->p_value) == 0);
+    LAW(memcmp(&result->threshold, &expected->threshold, sizeof result->threshold) == 0);
+    LAW(memcmp(&result->ksd2, &expected->ksd2, sizeof result->ksd2) == 0);
+    LAW(result->leading == expected->leading && result->flags == expected->flags);
+    LAW(memcmp(influence, s->run->influence[r], N * sizeof *influence) == 0);
+}
+
+/* r: the recording; RECORDINGS: the end of the pending check */
+static void call_check(sequence *s, size_t r)
+{
+    npksd_result result;
+    npksd_real influence[N];
+    npksd_diagnosis diagnosis;
+    memset(&result, MARK, sizeof result);
+    memset(influence, MARK, sizeof influence);
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.row_influence = influence;
+    int ends = r == RECORDINGS;
+    npksd_status status = ends ? npksd_tester_check_end(s->tester, &result, &diagnosis)
+                               : npksd_tester_check(s->tester, s->run->rows[r], &result, &diagnosis);
+    LAW(ends || !s->finished || status == NPKSD_OK);
+    LAW(!ends || s->pending < RECORDINGS || status == NPKSD_ERROR_STATE);
+    law_answer(s, status, ends ? s->pending % RECORDINGS : r, &result, influence);
+    if (status == NPKSD_OK)
+        s->pending = RECORDINGS;
+}
+
+static void call_replicates(sequence *s, size_t first, size_t count)
+{
+    npksd_worker worker;
+    size_t bytes = npksd_tester_scratch_size(s->tester), width = npksd_tester_width(s->tester);
+    memset(&worker, 0, sizeof worker);
+    worker.scratch = malloc(bytes > 0 ? bytes : 1);
+    worker.scratch_bytes = bytes;
+    LAW(width <= WIDTH);
+    s->count = 0;
+    npksd_status status = npksd_tester_replicates(s->tester, &worker, first, count, s->values);
+    free(worker.scratch);
+    if (options_of(s->kind).calibration) {
+        LAW(status < 0);
+        return;
+    }
+    if (early(status))
+        return;
+    for (size_t r = 0; r < count; r++)
+        LAW(memcmp(&s->values[r * width], &s->run->null_values[first + r], sizeof(npksd_real)) == 0);
+    s->first = first;
+    s->count = count;
+}
+
+static void call_null(sequence *s)
+{
+    npksd_real out[B];
+    size_t count = 0;
+    memset(out, MARK, sizeof out);
+    npksd_status status = npksd_tester_null(s->tester, out, B, &count);
+    LAW(status == NPKSD_OK || status == NPKSD_ERROR_STATE || options_of(s->kind).calibration);
+    if (status == NPKSD_OK && s->finished && !options_of(s->kind).calibration)
+        LAW(count == B && memcmp(out, s->run->null_values, sizeof out) == 0);
+}
+
+static void call_scores(sequence *s)
+{
+    npksd_real scores[N * M];
+    memset(scores, MARK, sizeof scores);
+    if (early(npksd_tester_scores(s->tester, s->run->rows[0], N, scores)))
+        LAW(is_marked(scores, sizeof scores));
+    else
+        LAW(memcmp(scores, s->run->scores, sizeof scores) == 0);
+}
+
+/* The tester goes on as what was saved and loaded. */
+static void call_save(sequence *s)
+{
+    static unsigned char blob[BLOB_MOST];
+    npksd_tester *loaded = NULL;
+    size_t size = 0;
+    if (early(npksd_tester_save(s->tester, blob, sizeof blob, &size))) {
+        LAW(!s->finished || s->pending < RECORDINGS || options_of(s->kind).estimator == NPKSD_ESTIMATOR_CALLBACK);
+        return;
+    }
+    LAW(npksd_tester_load(&loaded, blob, size, NULL) == NPKSD_OK);
+    npksd_tester_destroy(s->tester);
+    s->tester = loaded;
+    s->pending = RECORDINGS;
+    s->finished = s->loaded = 1;
+    s->count = 0;
+}
+
+static void call_begin(sequence *s, size_t r)
+{
+    npksd_status status = npksd_tester_check_begin(s->tester, s->run->rows[r]);
+    LAW(!s->finished || status == NPKSD_OK);
+    if (!early(status))
+        s->pending = r;
+}
+
+static void call_step(sequence *s, size_t items)
+{
+    npksd_status status = npksd_tester_step(s->tester, items);
+    LAW(status == NPKSD_OK || status == NPKSD_MORE);
+    s->finished |= status == NPKSD_OK;
+}
+
+static void begin(sequence *s)
+{
+    s->tester = new_tester(s->kind);
+    s->pending = RECORDINGS;
+    s->finished = s->loaded = 0;
+    s->count = 0;
+}
+
+static void call(sequence *s, fuzz_input *in)
+{
+    unsigned what = take_byte(in);
+    size_t done = 0, total = 0, first = take_byte(in) % B, count = 1 + take_byte(in) % (B - first);
+    switch (what % 16) {
+    case 0: call_step(s, count); break;
+    case 1: call_step(s, 20 * count); break;
+    case 2: call_step(s, SIZE_MAX); break;
+    case 3: LAW(npksd_tester_prepare(s->tester) == NPKSD_OK); break;
+    case 4: call_replicates(s, first, count); break;
+    case 5:
+        if (s->count > 0)
+            early(npksd_tester_merge(s->tester, s->first, s->count, s->values));
+        break;
+    case 6:
+    case 7: call_check(s, what % 2); break;
+    case 8:
+    case 9: call_begin(s, what % 2); break;
+    case 10: call_check(s, RECORDINGS); break;
+    case 11: call_save(s); break;
+    case 12: call_scores(s); break;
+    case 13: call_null(s); break;
+    case 14:
+        npksd_tester_progress(s->tester, &done, &total);
+        LAW(done <= total && (!s->finished || s->pending < RECORDINGS || done == total));
+        break;
+    default:
+        if (first == 0) {
+            npksd_tester_destroy(s->tester);
+            begin(s);
+        }
+        break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
+{
+    fuzz_input in = { bytes, size, 0 };
+    sequence s;
+    memset(&s, 0, sizeof s);
+    s.kind = take_byte(&in) % KINDS;
+    s.run = plain(s.kind);
+    begin(&s);
+    for (int calls = 0; calls < CALLS_MOST && in.at < in.size; calls++)
+        call(&s, &in);
+    while (!s.finished)
+        call_step(&s, SIZE_MAX);
+    call_null(&s);
+    call_check(&s, 0);
+    call_check(&s, 1);
+    call_scores(&s);
+    npksd_tester_destroy(s.tester);
+    return 0;
+}

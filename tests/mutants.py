@@ -1,0 +1,294 @@
+"""Mutation testing: would the suites notice if npksd.h were wrong?
+
+    mutants.py [--count 300] [--seed 1] [--jobs 2] [--only TEXT] [--list]
+
+Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
+suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
+memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line: double, float, BLAS,
+without a C library. A change that gives the same object file is none. Survivors are printed; the run fails if fewer than
+95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can notice, and why) no
+longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for the BLAS build.
+"""
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+HEADER = HERE.parent / "npksd.h"
+EQUIVALENT = HERE / "mutants_equivalent.txt"
+WORK = HERE / "build" / "mutants"
+GOAL = 0.95
+
+# pattern, replacements: binary operators have a blank on both sides (clang-format sees to it), pointers do not
+OPERATORS = [
+    (r" < ", (" <= ", " > ")), (r" <= ", (" < ",)), (r" > ", (" >= ", " < ")), (r" >= ", (" > ",)),
+    (r" == ", (" != ",)), (r" != ", (" == ",)), (r" && ", (" || ",)), (r" \|\| ", (" && ",)),
+    (r" \+ ", (" - ",)), (r" - ", (" + ",)), (r" \* ", (" / ",)), (r" / ", (" * ",)), (r" % ", (" / ",)),
+    (r" \+= ", (" -= ",)), (r" -= ", (" += ",)), (r" \*= ", (" /= ",)), (r" << ", (" >> ",)), (r" >> ", (" << ",)),
+    (r" & ", (" | ",)), (r" \| ", (" & ",)), (r"(?<=[( ])!(?=[a-z(])", ("",)), (r"(?<=return )-", ("",)),
+]
+NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+(?:e[+-]?\d+)|0x[0-9A-Fa-f]+|\d+)(?![\w.])")
+STATEMENT = re.compile(r"^\s+(?:[\w>.\[\]() *+-]+ [-+*/|&]?= [^=].*|npksdi?_\w+\(.*\)|[\w>.\[\]-]+\+\+|continue|break);$")
+DECLARATION = re.compile(r"^\s+(?:const |static |unsigned |struct )*(?:\w+_t|\w+_real|int|double|float|npksdi?_\w+|unsigned)"
+                         r" \**(?:const )?\w+(?:\[.*\])* = ")
+CONDITION = re.compile(r"^(\s*(?:\} else )?(?:if|while) )\((.*)\)( \{)?$")
+
+
+class Build:
+    """A way to compile the header, the lines it compiles, and the programs that judge it."""
+
+    def __init__(self, name, flags, link=(), suites=True):
+        self.name, self.flags, self.link, self.suites = name, list(flags), list(link), suites
+        self.folder = WORK / name
+        self.killed = {}
+        self.seconds = {}
+
+    def compile(self, header_folder, source, out):
+        return run(["gcc", "-std=c99", "-O1", "-w", f"-I{header_folder}", f"-I{HERE}", *self.flags, "-c", str(source),
+                    "-o", str(out)])
+
+    def implementation(self):
+        return HERE / ("impl.c" if self.suites else "compile_freestanding.c")
+
+    def lines(self):
+        """Numbers of the header's lines that this build compiles, definitions of macros included."""
+        text = run(["gcc", "-std=c99", "-O1", "-w", "-E", "-dD", f"-I{HEADER.parent}", *self.flags,
+                    str(self.implementation())]).stdout
+        found, here, line = set(), False, 0
+        for row in text.split("\n"):
+            mark = re.match(r'# (\d+) "([^"]*)"', row)
+            if mark:
+                here, line = mark.group(2).endswith("npksd.h"), int(mark.group(1))
+                continue
+            if here and row.strip():
+                found.add(line)
+            line += 1
+        return found
+
+    def prepare(self):
+        """Objects that no change touches, the sound object, and how long every program takes."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = sorted(p.stem for p in HERE.glob("suite_*.c"))
+        units = ["main", "support"] + names if self.suites else []
+        with concurrent.futures.ThreadPoolExecutor(ARGUMENTS.jobs) as pool:
+            done = list(pool.map(lambda u: self.compile(HEADER.parent, HERE / f"{u}.c", self.folder / f"{u}.o"), units))
+        for result in done:
+            need(result, f"{self.name}: a suite does not compile")
+        self.objects = [str(self.folder / f"{u}.o") for u in units]
+        sound = self.folder / "sound.o"
+        need(self.compile(HEADER.parent, self.implementation(), sound), f"{self.name}: npksd.h does not compile")
+        self.sound = sound.read_bytes()
+        program = self.folder / "sound"
+        need(self.build_program(sound, program), f"{self.name}: does not link")
+        # a map from program arguments to seconds: one for each suite, or the bare program
+        for name in names if self.suites else ["bare"]:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            need(self.judge(program, name, 600), f"{self.name}: {name} fails without any change")
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.seconds[name] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime + 0.01
+            self.killed[name] = 0
+
+    def build_program(self, implementation, program):
+        return run(["gcc", *self.objects, str(implementation), *self.link, "-o", str(program), "-lm"])
+
+    def judge(self, program, name, cpu_seconds):
+        def limits():
+            resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        arguments = ["-f", "-s", name] if self.suites else []
+        return subprocess.run([str(program), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              stdin=subprocess.DEVNULL, preexec_fn=limits, check=False,
+                              env={**os.environ, "NPKSD_TEST_QUICK": "1", "OPENBLAS_NUM_THREADS": "1"})
+
+    def order(self):
+        """What kills most a second comes first."""
+        return sorted(self.seconds, key=lambda name: -(self.killed[name] + 1) / self.seconds[name])
+
+
+def run(command):
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def need(result, message):
+    if result.returncode != 0:
+        sys.exit(f"mutants: {message}\n{(result.stderr or '')[-2000:]}")
+
+
+def code_of(text):
+    """The header with comments and strings blanked out, as many lines and columns as before."""
+    def blank(match):
+        return re.sub(r"[^\n]", " ", match.group(0))
+    return re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', blank, text, flags=re.S).split("\n")
+
+
+def changes_of(line):
+    """Every changed version of a line of code."""
+    for pattern, replacements in OPERATORS:
+        for match in re.finditer(pattern, line):
+            for replacement in replacements:
+                yield line[:match.start()] + replacement + line[match.end():]
+    for match in NUMBER.finditer(line):
+        text = match.group(0)
+        if text.startswith("0x"):
+            other = hex(int(text, 16) ^ 1)
+        elif re.search(r"[.e]", text):
+            other = repr(float(text) * 1.5 or 1.0)
+        else:
+            other = str(int(text) + 1)
+        yield line[:match.start()] + other + line[match.end():]
+    if STATEMENT.match(line) and not DECLARATION.match(line):
+        yield re.match(r"\s*", line).group(0) + ";"
+    match = CONDITION.match(line)
+    if match and line.count("(") == line.count(")"):
+        yield f"{match.group(1)}(!({match.group(2)})){match.group(3) or ''}"
+
+
+def list_mutants(text, builds):
+    """(line number, changed line, build), for every line that some build compiles."""
+    original, code = text.split("\n"), code_of(text)
+    start = next(k for k, line in enumerate(original) if "NPKSDI_IMPLEMENTED" in line)
+    end = max(k for k, line in enumerate(original) if line.startswith("#endif /* NPKSD_IMPLEMENTATION"))
+    active = [(build, build.lines()) for build in builds]
+    mutants = []
+    for k in range(start, end):
+        line = code[k].rstrip()
+        if line.startswith("#") and not line.startswith("#define") or "NPKSD_ASSERT" in line or "__attribute__" in line:
+            continue
+        if line.startswith("#define") and " static" in line or line.startswith("enum") and "NPKSDI_T " in line:
+            continue  # how to inline, and the sizes of tiles: speed only
+        build = next((b for b, lines in active if k + 1 in lines), None)
+        if build is None:
+            continue
+        for changed in changes_of(line):
+            mutants.append((k, changed, build))
+    return original, mutants
+
+
+def squeeze(line):
+    return " ".join(line.split())
+
+
+def read_equivalent(original):
+    """Entries: '- line', '+ changed line', then the reason, indented. All three are needed."""
+    known, stale = set(), []
+    there = {squeeze(line) for line in code_of("\n".join(original))}
+    text = EQUIVALENT.read_text() if EQUIVALENT.exists() else ""
+    for entry in re.split(r"\n(?=- )", text):
+        if not entry.startswith("- "):
+            continue
+        lines = entry.strip().split("\n")
+        if len(lines) < 3 or not lines[1].startswith("+ ") or not lines[2].startswith("  "):
+            sys.exit(f"mutants: {EQUIVALENT.name}: an entry needs '- line', '+ change' and a reason:\n{entry}")
+        before, after = squeeze(lines[0][2:]), squeeze(lines[1][2:])
+        known.add((before, after))
+        if before not in there:
+            stale.append(before)
+    return known, stale
+
+
+LOCK = threading.Lock()
+
+
+def try_mutant(number, original, code, mutant):
+    """('same' | 'refused' | 'survived' | name of what noticed it), and the place."""
+    k, changed, build = mutant
+    folder = WORK / f"try{number}"
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        # the macro's continuation stays where it was
+        text = original[:k] + [changed + (" \\" if original[k].endswith("\\") and not changed.endswith("\\") else "")]
+        (folder / "npksd.h").write_text("\n".join(text + original[k + 1:]))
+        implementation = folder / "impl.o"
+        if build.compile(folder, build.implementation(), implementation).returncode != 0:
+            return "refused"
+        if implementation.read_bytes() == build.sound:
+            return "same"
+        program = folder / "tests"
+        if build.build_program(implementation, program).returncode != 0:
+            return "refused"
+        for name in build.order():
+            if build.judge(program, name, int(4 * build.seconds[name]) + 2).returncode != 0:
+                with LOCK:
+                    build.killed[name] += 1
+                return name
+        return "survived"
+    finally:
+        shutil.rmtree(folder)
+
+
+def make_builds():
+    builds = [Build("double", []), Build("float", ["-DNPKSD_FLOAT"])]
+    blas = run(["pkg-config", "--cflags", "--libs", "openblas"])
+    if blas.returncode == 0:
+        flags = [f for f in blas.stdout.split() if f.startswith("-I")]
+        builds.append(Build("blas", ["-DNPKSD_USE_CBLAS", *flags],
+                            ["-Wl,--no-as-needed", *(f for f in blas.stdout.split() if not f.startswith("-I"))]))
+    elif os.environ.get("CI") == "true":
+        sys.exit("mutants: needs pkg-config and OpenBLAS")
+    else:
+        print("skipped: the BLAS build, which needs pkg-config and OpenBLAS")
+    builds.append(Build("bare", ["-DNPKSD_FLOAT"], suites=False))
+    return builds
+
+
+def main():
+    text = HEADER.read_text()
+    builds = make_builds()
+    original, mutants = list_mutants(text, builds)
+    known, stale = read_equivalent(original)
+    code = code_of(text)
+    if ARGUMENTS.only:
+        mutants = [m for m in mutants if ARGUMENTS.only in original[m[0]]]
+    random.Random(ARGUMENTS.seed).shuffle(mutants)
+    chosen = [m for m in mutants if (squeeze(code[m[0]]), squeeze(m[1])) not in known][:ARGUMENTS.count]
+    explained = sum((squeeze(code[m[0]]), squeeze(m[1])) in known for m in mutants[:ARGUMENTS.count])
+    print(f"{len(mutants)} possible changes; {len(chosen)} tried, seed {ARGUMENTS.seed}", flush=True)
+    if ARGUMENTS.list:
+        for k, changed, build in chosen:
+            print(f"npksd.h:{k + 1} ({build.name})\n- {squeeze(code[k])}\n+ {squeeze(changed)}")
+        return 0
+    for build in {id(m[2]): m[2] for m in chosen}.values():
+        build.prepare()
+    counts, survivors, begun = {}, [], time.time()
+    with concurrent.futures.ThreadPoolExecutor(ARGUMENTS.jobs) as pool:
+        tasks = {pool.submit(try_mutant, number, original, code, m): m for number, m in enumerate(chosen)}
+        for task in concurrent.futures.as_completed(tasks):
+            k, changed, build = tasks[task]
+            fate = task.result()
+            counts[fate] = counts.get(fate, 0) + 1
+            if fate == "survived":
+                survivors.append(k)
+                print(f"survived: npksd.h:{k + 1} ({build.name})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
+    same, refused = counts.pop("same", 0), counts.pop("refused", 0)
+    alive = counts.pop("survived", 0)
+    noticed = sum(counts.values())
+    print("noticed by: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda x: -x[1])))
+    print(f"{noticed} noticed, {alive} survived, {same} give the same object file, {refused} do not compile, "
+          f"{explained} explained; {time.time() - begun:.0f} s")
+    for line in stale:
+        print(f"{EQUIVALENT.name}: no such line in npksd.h: {line}")
+    if noticed + alive > 0:
+        print(f"{100 * noticed / (noticed + alive):.1f} % noticed")
+    return 1 if stale or noticed < GOAL * (noticed + alive) else 0
+
+
+PARSER = argparse.ArgumentParser()
+PARSER.add_argument("--count", type=int, default=300)
+PARSER.add_argument("--seed", type=int, default=1)
+PARSER.add_argument("--jobs", type=int, default=2)
+PARSER.add_argument("--only", help="lines that contain this text")
+PARSER.add_argument("--list", action="store_true", help="print the changes and try none")
+ARGUMENTS = PARSER.parse_args()
+
+if __name__ == "__main__":
+    sys.exit(main())
