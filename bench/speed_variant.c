@@ -45,8 +45,8 @@ enum { T = NPKSDI_T, VALUES = 64 * T, EDGES = 128, CODES = 257 };
 
 typedef struct room {
     size_t n, m;
-    npksd_real *x, *s, *p, *out; /* n x m, both padded to T; products */
-    npksd_real values[4 * VALUES], scores[CODES]; /* values: -4 to 0 */
+    npksd_real *x, *out; /* n x m or m x n in panels of T rows; products */
+    npksd_real values[4 * VALUES], made[2 * VALUES], scores[CODES]; /* values: -4 to 0 */
     uint32_t counts[CODES + 1], below[CODES + 1];
     npksd_rng rng;
 } room;
@@ -57,28 +57,55 @@ static npksd_real floor_draws(room *r)
     return r->x[0];
 }
 
-/* three products a pair of rows, 16 angles a row, one product a pair of columns */
+/* products: three a pair of rows, 16 angles a row, one a pair of columns */
+#ifdef NPKSD_USE_CBLAS
 static npksd_real floor_products(room *r)
 {
-#ifdef NPKSD_USE_CBLAS
     int n = (int)r->n, m = (int)r->m;
     for (int k = 0; k < 3; k++)
         cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, n, m, 1, r->x, m, 0, r->out, n);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, T, m, 1, r->x, m, r->s, m, 0, r->out, T);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, n, T, m, 1, r->x, m, r->x, m, 0, r->out, T);
     cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, m, n, 1, r->x, m, 0, r->out, m);
-#else
-    size_t m = r->m, rows = (r->n + T - 1) / T * T;
-    for (size_t p = 0; p < rows; p += T) {
-        for (size_t q = 0; q <= p; q += T)
-            for (size_t g = 0; g < 3 * T; g += 4)
-                npksdi_panel_product(r->out, 4, r->x + p * m + g % T, r->x + q * m, m);
-        npksdi_panel_product(r->out, T, r->x + p * m, r->s, m);
-    }
-    for (size_t c = 0; c < m; c += 4)
-        for (size_t d = 0; d <= c; d += T)
-            npksdi_panel_product(r->out, 4, r->p + c / T * T * rows + c % T, r->p + d * rows, r->n);
-#endif
     return r->out[0];
+}
+#else
+typedef npksd_real four __attribute__((vector_size(4 * sizeof(npksd_real)), aligned(sizeof(npksd_real))));
+
+/* rows a ... a + 3 against b ... b + 7, in panels of T rows as long as terms, with sums in registers */
+FLOOR_HOT void floor_tile(room *r, size_t a, size_t b, size_t terms)
+{
+    const npksd_real *x = r->x + a / T * T * terms + a % T, *y = r->x + b / T * T * terms + b % T;
+    four p0 = { 0 }, p1 = p0, p2 = p0, p3 = p0, q0 = p0, q1 = p0, q2 = p0, q3 = p0;
+    for (size_t j = 0; j < terms; j++, x += T, y += T) {
+        four p = *(const four *)y, q = *(const four *)(y + 4);
+        p0 += x[0] * p, q0 += x[0] * q, p1 += x[1] * p, q1 += x[1] * q;
+        p2 += x[2] * p, q2 += x[2] * q, p3 += x[3] * p, q3 += x[3] * q;
+    }
+    *(four *)r->out = (p0 + p1) + (p2 + p3) + (q0 + q1) + (q2 + q3);
+}
+
+static npksd_real floor_products(room *r)
+{
+    for (size_t a = 0; a < r->n; a += 4) {
+        for (size_t b = 0; b <= a; b += 8)
+            for (int k = 0; k < 3; k++)
+                floor_tile(r, a, b, r->m);
+        for (size_t k = 0; k < T; k += 8)
+            floor_tile(r, a, k, r->m);
+    }
+    for (size_t c = 0; c < r->m; c += 4)
+        for (size_t d = 0; d <= c; d += 8)
+            floor_tile(r, c, d, r->n);
+    return r->out[0];
+}
+#endif
+
+FLOOR_HOT npksd_real floor_exps(room *r)
+{
+    for (size_t k = 0; k < r->n * (r->n - 1) / 2; k += T)
+        for (size_t l = 0; l < T; l++)
+            r->made[k % VALUES + l] = npksdi_exp_core(r->values[k % VALUES + l]);
+    return r->made[0];
 }
 
 FLOOR_HOT npksd_real floor_pairs(room *r)
@@ -86,12 +113,9 @@ FLOOR_HOT npksd_real floor_pairs(room *r)
     npksd_real wide[T] = { 0 }, stein[T] = { 0 }, mirror[T] = { 0 }, narrow[T] = { 0 }, moment[T] = { 0 };
     for (size_t k = 0; k < r->n * (r->n - 1) / 2; k += T) {
         const npksd_real *G = r->values + k % VALUES, *A = G + VALUES, *P = A + VALUES, *ends = P + VALUES;
-        npksd_real kernel[T];
-        for (size_t l = 0; l < T; l++)
-            kernel[l] = npksdi_exp_core(ends[l] + G[l]);
         for (size_t l = 0; l < T; l++) {
             npksd_real C = ends[l] - (P[l] - A[l] - G[l]), D = ends[l] - 2 * G[l];
-            npksd_real k2 = kernel[l] * kernel[l], k4 = k2 * k2, k8 = k4 * k4;
+            npksd_real k1 = r->made[k % VALUES + l], k2 = k1 * k1, k4 = k2 * k2, k8 = k4 * k4;
             npksd_real k16 = k8 * k8, k32 = k16 * k16, k64 = k32 * k32;
             wide[l] += k2 * ((A[l] - 4 * D) + (1 - 2 * C));
             stein[l] += k8 * ((A[l] - 64 * D) + (8 + 8 * C));
@@ -103,48 +127,39 @@ FLOOR_HOT npksd_real floor_pairs(room *r)
     return wide[0] + stein[1] + mirror[2] + narrow[3] + moment[4];
 }
 
-FLOOR_HOT npksd_real floor_waves(room *r)
+FLOOR_HOT npksd_real floor_sines(room *r)
 {
-    npksd_real sums[4][8][T] = { { { 0 } } }, c[2 * T], s[2 * T];
-    for (size_t a = 0; a < r->n; a++) {
+    npksd_real sine[T], cosine[T];
+    for (size_t k = 0; k < r->n * T; k += T) {
         for (size_t l = 0; l < T; l++)
-            npksdi_sincos(r->values[a * T % VALUES + l], s + l, c + l);
-        memcpy(s + T, s, T * sizeof *s);
-        memcpy(c + T, c, T * sizeof *c);
-        for (size_t k = 0; k < 4; k++)
-            for (size_t l = 0; l < T; l++) {
-                npksd_real cc = c[l] * c[l + k + 1], ss = s[l] * s[l + k + 1];
-                npksd_real sc = s[l] * c[l + k + 1], cs = c[l] * s[l + k + 1];
-                npksd_real plus_c = cc - ss, plus_s = sc + cs, minus_c = cc + ss, minus_s = sc - cs;
-                sums[k][0][l] += plus_c;
-                sums[k][1][l] += plus_s;
-                sums[k][2][l] += minus_c;
-                sums[k][3][l] += minus_s;
-                sums[k][4][l] += (plus_c - plus_s) * (plus_c + plus_s);
-                sums[k][5][l] += 2 * plus_c * plus_s;
-                sums[k][6][l] += (minus_c - minus_s) * (minus_c + minus_s);
-                sums[k][7][l] += 2 * minus_c * minus_s;
-            }
+            npksdi_sincos(r->values[k % VALUES + l], sine + l, cosine + l);
+        memcpy(r->made + k % VALUES, sine, sizeof sine);
+        memcpy(r->made + VALUES + k % VALUES, cosine, sizeof cosine);
     }
-    return sums[0][0][0] + sums[3][7][T - 1];
+    return r->made[0];
 }
 
-FLOOR_HOT npksd_real floor_scores(room *r)
+/* four sums and differences of each angle, once and doubled */
+FLOOR_HOT npksd_real floor_waves(room *r)
 {
-    npksd_real norm[T] = { 0 }, cross[T] = { 0 }, spread[T] = { 0 }, own[T] = { 0 }, total[T] = { 0 };
-    npksd_real centre = r->values[0], *s = r->s, *p = r->p;
-    for (size_t k = 0; k < r->n * r->m; k += T)
+    npksd_real sums[4][8][T] = { { { 0 } } };
+    for (size_t k = 0; k < 4 * r->n; k++) {
+        const npksd_real *s = r->made + k / 4 * T % (VALUES - T), *c = s + VALUES, *s2 = s + k % 4, *c2 = c + k % 4;
+        npksd_real (*sum)[T] = sums[k % 4];
         for (size_t l = 0; l < T; l++) {
-            npksd_real z = (r->x[k + l] - centre) * 3, X = z * 5, S = ((z * 2 + 1) + r->x[k + l] * 4) * 5;
-            s[k + l] = S;
-            p[k + l] = S + X;
-            total[l] += z;
-            norm[l] += z * z;
-            cross[l] += S * X;
-            spread[l] += X * X;
-            own[l] += S * S;
+            npksd_real cc = c[l] * c2[l], ss = s[l] * s2[l], sc = s[l] * c2[l], cs = c[l] * s2[l];
+            npksd_real plus_c = cc - ss, plus_s = sc + cs, minus_c = cc + ss, minus_s = sc - cs;
+            sum[0][l] += plus_c;
+            sum[1][l] += plus_s;
+            sum[2][l] += minus_c;
+            sum[3][l] += minus_s;
+            sum[4][l] += (plus_c - plus_s) * (plus_c + plus_s);
+            sum[5][l] += 2 * plus_c * plus_s;
+            sum[6][l] += (minus_c - minus_s) * (minus_c + minus_s);
+            sum[7][l] += 2 * minus_c * minus_s;
         }
-    return norm[0] + cross[1] + spread[2] + own[3] + total[4];
+    }
+    return sums[0][0][0] + sums[3][7][T - 1];
 }
 
 /* the scores, in order, serve as edges */
@@ -156,9 +171,9 @@ static npksd_real floor_codes(room *r)
             place += step * (size_t)(r->scores[place + step - 1] < r->x[i]);
         place += (size_t)(r->scores[place] < r->x[i]);
         r->counts[2 * place]++;
-        r->p[i] = r->scores[2 * place];
+        r->made[i % VALUES] = r->scores[2 * place];
     }
-    return r->p[0];
+    return r->made[0];
 }
 
 FLOOR_HOT npksd_real floor_columns(room *r)
@@ -192,18 +207,16 @@ FLOOR_HOT npksd_real floor_columns(room *r)
 
 static void measure_floor(size_t n, size_t m, double seconds[FLOORS])
 {
-    static npksd_real (*const part_fns[FLOORS])(room *) = { floor_draws, floor_products, floor_pairs, floor_waves,
-                                                            floor_scores, floor_codes, floor_columns };
+    static npksd_real (*const part_fns[FLOORS])(room *) = { floor_draws, floor_products, floor_exps, floor_pairs,
+                                                            floor_sines, floor_waves, floor_codes, floor_columns };
     static volatile npksd_real sink; /* so that nothing is left out */
     size_t padded = (n + T) * (m + T), products = (n + m + T) * (n + m + T);
     room *r = (room *)bench_alloc(1, sizeof *r);
     npksd_rng_state state;
     r->n = n;
     r->m = m;
-    r->x = (npksd_real *)bench_alloc(3 * padded + products, sizeof *r->x);
-    r->s = r->x + padded;
-    r->p = r->s + padded;
-    r->out = r->p + padded;
+    r->x = (npksd_real *)bench_alloc(padded + products, sizeof *r->x);
+    r->out = r->x + padded;
     r->rng = npksd_rng_seeded(&state, 3, 3);
     for (size_t i = 0; i < 4 * VALUES; i++)
         r->values[i] = -4 * npksd_uniform(&r->rng);
