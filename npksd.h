@@ -1543,10 +1543,11 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
    that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
    scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
 typedef struct npksdi_kernel {
-    npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
-    int squarings_;            /* -1: an exp of its own */
-    size_t doubled_;           /* whose angles; itself: its own */
-    unsigned wanted_;          /* NPKSD_COMPONENT_ that use it for every data set */
+    npksd_real scale_, stretch_; /* of squared distances; of angles, 1 / sqrt(scale) */
+    npksd_real floor_;           /* before squaring: keeps the result a normal number */
+    int squarings_;              /* -1: an exp of its own */
+    size_t doubled_;             /* whose angles; itself: its own */
+    unsigned wanted_;            /* NPKSD_COMPONENT_ that use it for every data set */
 } npksdi_kernel;
 
 /* One of the numbers whose largest is the statistic. */
@@ -1764,7 +1765,7 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
 /* The kernel of a scale is wanted by these components; it is added to the list if it is new. */
 static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned components)
 {
-    npksdi_kernel *kernel = model->kernel_, added = { scale, 0, 0, 0, 0 };
+    npksdi_kernel *kernel = model->kernel_, added = { scale, 1 / NPKSD_SQRT(scale), 0, 0, 0, 0 };
     size_t c = 0;
     while (c < model->kernel_count_ && kernel[c].scale_ > scale)
         c++;
@@ -2660,7 +2661,7 @@ NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
         npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
         if (from == c)
-            npksdi_angles_to_phases(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
+            npksdi_angles_to_phases(cosine, sine, angle, model->kernel_[c].stretch_, square);
         else
             NPKSD_MEMCPY(cosine, w->phases_ + 2 * square * from, 2 * square * sizeof *cosine);
         for (; ratio > 1; ratio /= 4)
@@ -2724,8 +2725,8 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
 
 /* sum_a (S_k + i omega_k) exp(i omega.z_a) of column k and frequency f: real and imaginary part of
    S, then of omega. Returns omega_k = w_i omega_i / sqrt(scale), in SCALAR form the sum over i. */
-static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scratch *w, size_t c,
-                                     size_t k, size_t f, npksd_real *parts)
+NPKSDI_INLINE npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scratch *w,
+                                            size_t c, size_t k, size_t f, npksd_real *parts)
 {
     size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, columns = w->columns_;
     int scalar = model->options_.form == NPKSD_FORM_SCALAR;
@@ -2735,7 +2736,7 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
     npksd_real omega = 0;
     for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
         omega += w->weights_[i] * omegas[i * NPKSDI_T];
-    omega *= 1 / NPKSD_SQRT(model->kernel_[c].scale_);
+    omega *= model->kernel_[c].stretch_;
     parts[0] = sums[k * NPKSDI_T];
     parts[1] = sums[(columns + k) * NPKSDI_T];
     parts[2] = -omega * sums[(2 * columns + 1) * NPKSDI_T];
