@@ -21,6 +21,7 @@ the user's cache folder, and a line on stderr says so. Environment:
 from __future__ import annotations
 
 import ctypes
+import difflib
 import hashlib
 import numbers
 import os
@@ -121,7 +122,7 @@ _STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _
             _Worker)
 _sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
 _VERSION = 200  # of the header that the structs above are those of
-_OK, _MORE = 0, 1
+_OK, _WILD_BOOTSTRAP = 0, 1
 _FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
           16: "rows of a last, shorter block left out"}
 
@@ -205,6 +206,7 @@ def _signatures(lib: ctypes.CDLL) -> None:
             ("version", ctypes.c_int), ("layout", ctypes.c_uint64), ("default_options", _Options),
             ("options_set", text, options, text, text), ("options_problem", text, options, _size, _size),
             ("samples_problem", text, options, _size, _size, _size), ("status_string", text, ctypes.c_int),
+            ("samples_minimum", _size, _size),
             ("component_string", text, ctypes.c_uint),
             ("test_diagnose", status, _reals, _size, _size, _sample_fn, _pointer, options, result, diagnosis, _reals),
             ("test_samples_diagnose", status, _reals, _size, _reals, _size, _size, options, result, diagnosis, _reals),
@@ -389,8 +391,11 @@ def _options(callbacks: _Callbacks, keywords: dict) -> _Options:
     names = [name for name, *_ in _Options._fields_]
     for name, value in keywords.items():
         problem = lib.npksd_options_set(ctypes.byref(options), name.encode(), _text(name, value).encode())
+        if problem and name in names:
+            raise ValueError(problem.decode())
         if problem:
-            raise (ValueError if name in names else TypeError)(problem.decode())
+            ours = difflib.get_close_matches(name, ("names", "diagnose", "pairs", "score", "runs"), 1)
+            raise TypeError("; or ".join([problem.decode(), *ours]))
     return options
 
 
@@ -399,7 +404,18 @@ def _refuse(problem: Optional[bytes]) -> None:
         raise ValueError(problem.decode())
 
 
+def _needs_generator(generator: Optional[Generator], options: _Options) -> None:
+    """None is for the one test that draws nothing."""
+    if generator is None and (options.calibration != _WILD_BOOTSTRAP or options.standardize or not options.bandwidth > 0):
+        raise ValueError("generator: None only with score, calibration=\"wild_bootstrap\", components=\"stein\", "
+                         "standardize=False and a bandwidth")
+
+
 # ======== results ========
+
+def _counted(shape: Tuple[int, int]) -> str:
+    return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in zip(shape, ("row", "column")))
+
 
 @dataclass(frozen=True)
 class Column:
@@ -447,8 +463,8 @@ class Result:
         raise TypeError("a Result is neither true nor false: ask result.reject or result.p")
 
     def __repr__(self) -> str:
-        lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({self.shape[0]} rows, "
-                 f"{self.shape[1]} columns, {self.replicates} replicates; {self.leading} leads)"]
+        lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({_counted(self.shape)}, "
+                 f"{self.replicates} replicates; {self.leading} leads)"]
         if self.flags:
             lines.append("note: " + "; ".join(self.flags))
         if self.out_of_range > 0:
@@ -535,6 +551,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
     null = np.zeros(o.replicates)
     if generator is None or callable(generator):
         _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
         status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
                                          *answer.pointers(), _address(null) if o.diagnose else None)
         callbacks.check(status)
@@ -545,6 +562,9 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
             raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+        least = lib.npksd_samples_minimum(n)
+        if len(synthetic) < least:
+            raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")
         _refuse(lib.npksd_samples_problem(ctypes.byref(o), n, len(synthetic), m))
         status = lib.npksd_test_samples_diagnose(_address(table), n, _address(synthetic), len(synthetic), m,
                                                  ctypes.byref(o), *answer.pointers(),
@@ -623,6 +643,7 @@ class Tester:
         o = _options(self._callbacks, options)
         o.diagnose = int(bool(diagnose))
         _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
         self._callbacks.check(lib.npksd_tester_create(ctypes.byref(self._handle), n, m,
                                                       self._callbacks.sampler(generator), None, ctypes.byref(o)))
 
@@ -742,4 +763,4 @@ class Tester:
 
     def __repr__(self) -> str:
         state = "%d of %d items done" % self.progress if self._handle else "closed"
-        return f"Tester({self.shape[0]} rows, {self.shape[1]} columns; {state})"
+        return f"Tester({_counted(self.shape)}; {state})"

@@ -291,9 +291,9 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "generator or synthetic rows: .* not Generator", rows, np.random.default_rng())
         self.refused(TypeError, "positional argument", rows, lambda n: None)
         self.refused(npksd.GeneratorError, "the same rows twice and drew nothing", rows, lambda n, rng: recorded())
-        self.refused(ValueError, "score_fn|sample_fn|option", rows, None)
+        self.refused(ValueError, "generator: None only with score", rows, None)
         self.refused(ValueError, "observed has 2 columns, the synthetic rows have 3", rows, recorded(80, 3))
-        self.refused(ValueError, "rows", rows, recorded(5, 2))
+        self.refused(ValueError, "5 synthetic rows are too few: 40 observed rows need 20 or more", rows, recorded(5))
 
     def test_exceptions_come_out(self):
         class Crash(Exception):
@@ -318,6 +318,7 @@ class Mistakes(unittest.TestCase):
     def test_options(self):
         rows = recorded()
         self.refused(TypeError, "replicate: no such field; the nearest are replicates", rows, normals, replicate=99)
+        self.refused(TypeError, "nmaes: no such field; .*; or names", rows, normals, nmaes=["a", "b"])
         self.refused(ValueError, r"replicates: 1/\(replicates\+1\) > alpha", rows, normals, replicates=9)
         self.refused(ValueError, "replicates: '1000.0' is not a whole number", rows, normals, replicates=1e3)
         self.refused(ValueError, "summary: unknown value 'median'; one of MEAN", rows, normals, summary="median")
