@@ -202,13 +202,21 @@ public sealed class NpksdTester : IDisposable
 
     public NpksdResult Check(double[] observed)
     {
+        using (Answer answer = Checked(observed))
+            return answer.Read();
+    }
+
+    internal Answer Checked(double[] observed)
+    {
         if (observed.Length != Rows * Columns)
             throw new ArgumentException("observed: " + Rows + " rows of " + Columns + " numbers are " + Rows * Columns
                                         + ", not " + observed.Length);
-        using (var answer = new Answer(Columns, (ulong)Native.npksd_tester_width(Open()) > 1)) {
-            Native.Throw(Native.npksd_tester_check(tester, observed, out answer.Result, answer.Diagnosis));
-            return answer.Read();
-        }
+        var answer = new Answer(Columns, (ulong)Native.npksd_tester_width(Open()) > 1);
+        int status = Native.npksd_tester_check(tester, observed, out answer.Result, answer.Diagnosis);
+        if (status < 0)
+            answer.Dispose();
+        Native.Throw(status);
+        return answer;
     }
 
     public byte[] Save()
@@ -220,7 +228,7 @@ public sealed class NpksdTester : IDisposable
         return blob;
     }
 
-    IntPtr Open()
+    internal IntPtr Open()
     {
         if (!open)
             throw new ObjectDisposedException("NpksdTester");
@@ -238,6 +246,48 @@ public sealed class NpksdTester : IDisposable
         GC.SuppressFinalize(this);
     }
     ~NpksdTester() { Dispose(); }
+}
+
+/// <summary>Recording after recording, looked at after each. Alarm: ever raised without reason with a chance of at most
+/// alpha. ChangeAlarm: quicker after a late change, a false one after 1/alpha recordings or more, on average.</summary>
+public sealed class NpksdMonitor
+{
+    NpksdTester tester;
+    Native.Monitor state;
+    readonly double[] memory;
+
+    public NpksdMonitor(NpksdTester tester, double alpha = 0.001, int capacity = 1000, ulong seed = 0)
+    {
+        if (capacity < 1)
+            throw new ArgumentException("capacity: at least 1");
+        this.tester = tester;
+        memory = new double[capacity];
+        Native.Throw(Native.npksd_monitor_begin(out state, alpha, (UIntPtr)capacity, seed));
+    }
+
+    /// <summary>Checks the next recording and adds it, once and in order.</summary>
+    public NpksdResult Add(double[] observed)
+    {
+        using (Answer answer = tester.Checked(observed)) {
+            Native.Throw(Native.npksd_monitor_add(ref state, tester.Open(), memory, ref answer.Result));
+            return answer.Read();
+        }
+    }
+
+    /// <summary>Goes on with another tester, made with another seed, when the capacity is used up.</summary>
+    public void Restart(NpksdTester fresh)
+    {
+        Native.Throw(Native.npksd_monitor_restart(ref state, fresh.Open()));
+        tester = fresh;
+    }
+
+    public int Recordings { get { return (int)state.recordings; } }
+    public double P { get { return state.p; } }
+    public double LogEvidence { get { return state.log_evidence; } }
+    public double LogChange { get { return state.log_change; } }
+    /// <summary>The recording, counted from 1, that raised the alarm; 0 as long as there is none.</summary>
+    public int Alarm { get { return state.alarm != 0 ? (int)state.alarm_at : 0; } }
+    public int ChangeAlarm { get { return state.change_alarm != 0 ? (int)state.change_alarm_at : 0; } }
 }
 
 /// <summary>A generator that C can call: one static method for all, and a handle that finds the object.</summary>
@@ -423,6 +473,22 @@ static class Native
         public UIntPtr runs, rejected;
         public double power, low, high;
     }
+    [StructLayout(LayoutKind.Sequential)] internal struct Monitor
+    {
+        public UIntPtr recordings, capacity;
+        public double alpha, p, log_evidence;
+        public int alarm;
+        public UIntPtr alarm_at;
+        public double log_change;
+        public int change_alarm;
+        public UIntPtr change_alarm_at;
+        public ulong seed_, tester_;
+        public UIntPtr kept_, terms_;
+        public double reserve_;
+        [MarshalAs(UnmanagedType.ByValArray, SizeConst = 2)] public double[] sums_;
+        [MarshalAs(UnmanagedType.ByValArray, SizeConst = 2)] public double[] bets_;
+        [MarshalAs(UnmanagedType.ByValArray, SizeConst = 2)] public double[] changes_;
+    }
     [StructLayout(LayoutKind.Sequential)] internal struct Worker
     {
         public Rng rng;
@@ -430,7 +496,8 @@ static class Native
         public UIntPtr scratch_bytes;
     }
     static readonly Type[] Structs = { typeof(Allocator), typeof(Rng), typeof(RngState), typeof(Options),
-        typeof(Result), typeof(Pair), typeof(Diagnosis), typeof(SelfCheckResult), typeof(PowerResult), typeof(Worker) };
+        typeof(Result), typeof(Pair), typeof(Diagnosis), typeof(SelfCheckResult), typeof(PowerResult), typeof(Monitor),
+        typeof(Worker) };
 
     [DllImport(Library, CallingConvention = C)]
     internal static extern int npksd_version();
@@ -473,7 +540,7 @@ static class Native
     internal static extern int npksd_tester_check(IntPtr tester, double[] observed, out Result result,
         IntPtr diagnosis);
     [DllImport(Library, CallingConvention = C)]
-    internal static extern int npksd_tester_save(IntPtr tester, byte[] buffer, UIntPtr capacity,
+    internal static extern int npksd_tester_save(IntPtr tester, [In, Out] byte[] buffer, UIntPtr capacity,
         out UIntPtr size);
     [DllImport(Library, CallingConvention = C)]
     internal static extern int npksd_blob_info(byte[] bytes, UIntPtr size, out UIntPtr n, out UIntPtr m,
@@ -483,6 +550,14 @@ static class Native
         IntPtr allocator);
     [DllImport(Library, CallingConvention = C)]
     internal static extern void npksd_tester_destroy(IntPtr tester);
+
+    [DllImport(Library, CallingConvention = C)]
+    internal static extern int npksd_monitor_begin(out Monitor monitor, double alpha, UIntPtr capacity, ulong seed);
+    [DllImport(Library, CallingConvention = C)]
+    internal static extern int npksd_monitor_add(ref Monitor monitor, IntPtr tester, [In, Out] double[] memory,
+        ref Result result);
+    [DllImport(Library, CallingConvention = C)]
+    internal static extern int npksd_monitor_restart(ref Monitor monitor, IntPtr tester);
 
     internal static string Text(IntPtr ascii) { return Marshal.PtrToStringAnsi(ascii); }
 
@@ -509,7 +584,8 @@ static class Native
             add(size);
             foreach (var field in type.GetFields()) {
                 add((long)Marshal.OffsetOf(type, field.Name));
-                add(field.FieldType.IsArray ? 8 * sizeof(ulong) : Marshal.SizeOf(field.FieldType));
+                var array = (MarshalAsAttribute)Attribute.GetCustomAttribute(field, typeof(MarshalAsAttribute));
+                add(field.FieldType.IsArray ? 8 * array.SizeConst : Marshal.SizeOf(field.FieldType)); // of 8 bytes each
             }
         }
         if (npksd_version() != Version || npksd_layout() != hash)

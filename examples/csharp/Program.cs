@@ -149,12 +149,30 @@ static class Program
         Expect(r.Reject && r.Pairs.Length == 3, "synthetic rows with more drag are rejected");
     }
 
+    static void Watch()
+    {
+        using (var tester = new NpksdTester(Throws, Columns, Ball(0.1))) {
+            tester.Run();
+            var monitor = new NpksdMonitor(tester, 0.01);
+            for (int night = 1; night <= 24; night++)
+                monitor.Add(Record(Ball(night <= 12 ? 0.1 : 0.3), 100 + night));
+            Console.WriteLine("more drag from night 13 on: change alarm at night {0}", monitor.ChangeAlarm);
+            Expect(monitor.ChangeAlarm > 12 && monitor.ChangeAlarm < 20 && monitor.Recordings == 24, "seen soon");
+            Throws_<NpksdException>(() => monitor.Restart(tester), "argument");
+            var small = new NpksdMonitor(tester, 0.01, 1);
+            small.Add(Record(Ball(0.1), 1));
+            Throws_<NpksdException>(() => small.Add(Record(Ball(0.1), 2)), "called too early");
+            Throws_<NpksdException>(() => new NpksdMonitor(tester, 2), "argument");
+        }
+    }
+
     static int Main()
     {
         Gate();
         Collections();
         Mistakes();
         SaveAndSamples();
+        Watch();
         Console.WriteLine("{0} failed", failures);
         return failures == 0 ? 0 : 1;
     }

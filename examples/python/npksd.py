@@ -21,6 +21,7 @@ the user's cache folder, and a line on stderr says so. Environment:
 from __future__ import annotations
 
 import ctypes
+import difflib
 import hashlib
 import numbers
 import os
@@ -35,7 +36,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
-__all__ = ["test", "Result", "Column", "Pair", "Tester", "self_check", "SelfCheck", "power", "Power",
+__all__ = ["test", "Result", "Column", "Pair", "Tester", "Monitor", "self_check", "SelfCheck", "power", "Power",
            "version", "Error", "GeneratorError"]
 
 Rows = Any  # whatever numpy.asarray makes a table of numbers of
@@ -113,15 +114,23 @@ class _PowerResult(ctypes.Structure):
     _fields_ = [("runs", _size), ("rejected", _size), ("power", _real), ("low", _real), ("high", _real)]
 
 
+class _Monitor(ctypes.Structure):
+    _fields_ = [("recordings", _size), ("capacity", _size), ("alpha", _real), ("p", _real),
+                ("log_evidence", _real), ("alarm", ctypes.c_int), ("alarm_at", _size), ("log_change", _real),
+                ("change_alarm", ctypes.c_int), ("change_alarm_at", _size), ("seed_", ctypes.c_uint64),
+                ("tester_", ctypes.c_uint64), ("kept_", _size), ("terms_", _size), ("reserve_", _real),
+                ("sums_", _real * 2), ("bets_", _real * 2), ("changes_", _real * 2)]
+
+
 class _Worker(ctypes.Structure):
     _fields_ = [("rng", _Rng), ("user_data", _pointer), ("scratch", _pointer), ("scratch_bytes", _size)]
 
 
 _STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _SelfCheckResult, _PowerResult,
-            _Worker)
+            _Monitor, _Worker)
 _sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
 _VERSION = 200  # of the header that the structs above are those of
-_OK, _MORE = 0, 1
+_OK, _WILD_BOOTSTRAP = 0, 1
 _FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
           16: "rows of a last, shorter block left out"}
 
@@ -205,6 +214,7 @@ def _signatures(lib: ctypes.CDLL) -> None:
             ("version", ctypes.c_int), ("layout", ctypes.c_uint64), ("default_options", _Options),
             ("options_set", text, options, text, text), ("options_problem", text, options, _size, _size),
             ("samples_problem", text, options, _size, _size, _size), ("status_string", text, ctypes.c_int),
+            ("samples_minimum", _size, _size),
             ("component_string", text, ctypes.c_uint),
             ("test_diagnose", status, _reals, _size, _size, _sample_fn, _pointer, options, result, diagnosis, _reals),
             ("test_samples_diagnose", status, _reals, _size, _reals, _size, _size, options, result, diagnosis, _reals),
@@ -222,7 +232,10 @@ def _signatures(lib: ctypes.CDLL) -> None:
             ("tester_save", status, _pointer, _pointer, _size, size_out),
             ("blob_info", status, text, _size, size_out, size_out, size_out),
             ("tester_load", status, out, text, _size, _pointer), ("tester_width", _size, _pointer),
-            ("tester_destroy", None, _pointer)):
+            ("tester_destroy", None, _pointer),
+            ("monitor_begin", status, ctypes.POINTER(_Monitor), _real, _size, ctypes.c_uint64),
+            ("monitor_add", status, ctypes.POINTER(_Monitor), _pointer, _reals, result),
+            ("monitor_restart", status, ctypes.POINTER(_Monitor), _pointer)):
         function = getattr(lib, "npksd_" + name)
         function.restype, function.argtypes = returns, arguments
 
@@ -389,8 +402,11 @@ def _options(callbacks: _Callbacks, keywords: dict) -> _Options:
     names = [name for name, *_ in _Options._fields_]
     for name, value in keywords.items():
         problem = lib.npksd_options_set(ctypes.byref(options), name.encode(), _text(name, value).encode())
+        if problem and name in names:
+            raise ValueError(problem.decode())
         if problem:
-            raise (ValueError if name in names else TypeError)(problem.decode())
+            ours = difflib.get_close_matches(name, ("names", "diagnose", "pairs", "score", "runs"), 1)
+            raise TypeError("; or ".join([problem.decode(), *ours]))
     return options
 
 
@@ -399,7 +415,19 @@ def _refuse(problem: Optional[bytes]) -> None:
         raise ValueError(problem.decode())
 
 
+def _needs_generator(generator: Optional[Generator], options: _Options) -> None:
+    """None is for the one test that draws nothing."""
+    draws = options.calibration != _WILD_BOOTSTRAP or options.standardize or not options.bandwidth > 0
+    if generator is None and draws:
+        raise ValueError("generator: None only with score, calibration=\"wild_bootstrap\", components=\"stein\", "
+                         "standardize=False and a bandwidth")
+
+
 # ======== results ========
+
+def _counted(shape: Tuple[int, int]) -> str:
+    return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in zip(shape, ("row", "column")))
+
 
 @dataclass(frozen=True)
 class Column:
@@ -447,8 +475,8 @@ class Result:
         raise TypeError("a Result is neither true nor false: ask result.reject or result.p")
 
     def __repr__(self) -> str:
-        lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({self.shape[0]} rows, "
-                 f"{self.shape[1]} columns, {self.replicates} replicates; {self.leading} leads)"]
+        lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({_counted(self.shape)}, "
+                 f"{self.replicates} replicates; {self.leading} leads)"]
         if self.flags:
             lines.append("note: " + "; ".join(self.flags))
         if self.out_of_range > 0:
@@ -535,6 +563,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
     null = np.zeros(o.replicates)
     if generator is None or callable(generator):
         _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
         status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
                                          *answer.pointers(), _address(null) if o.diagnose else None)
         callbacks.check(status)
@@ -545,6 +574,9 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
             raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+        least = lib.npksd_samples_minimum(n)
+        if len(synthetic) < least:
+            raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")
         _refuse(lib.npksd_samples_problem(ctypes.byref(o), n, len(synthetic), m))
         status = lib.npksd_test_samples_diagnose(_address(table), n, _address(synthetic), len(synthetic), m,
                                                  ctypes.byref(o), *answer.pointers(),
@@ -623,6 +655,7 @@ class Tester:
         o = _options(self._callbacks, options)
         o.diagnose = int(bool(diagnose))
         _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
         self._callbacks.check(lib.npksd_tester_create(ctypes.byref(self._handle), n, m,
                                                       self._callbacks.sampler(generator), None, ctypes.byref(o)))
 
@@ -681,9 +714,16 @@ class Tester:
         """Test n rows; as often as you like. Finishes the tester first if it is not."""
         table = _of_shape(observed, self.shape, "observed")
         self.run()
+        return self._checked(table).read(self._names, self.null)
+
+    def _checked(self, table: np.ndarray) -> _Answer:
         answer = self._answer()
         self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
-        return answer.read(self._names, self.null)
+        return answer
+
+    def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
+        """Watches a stream of recordings with this tester: see Monitor."""
+        return Monitor(self, alpha=alpha, capacity=capacity, seed=seed)
 
     def check_begin(self, observed: Rows) -> None:
         """A check in steps: check_begin, step until True, check_end."""
@@ -742,4 +782,101 @@ class Tester:
 
     def __repr__(self) -> str:
         state = "%d of %d items done" % self.progress if self._handle else "closed"
-        return f"Tester({self.shape[0]} rows, {self.shape[1]} columns; {state})"
+        return f"Tester({_counted(self.shape)}; {state})"
+
+
+class Monitor:
+    """Recording after recording, looked at after each: has the source ever stopped being the generator?
+
+        with npksd.Tester(100, 3, generator, replicates=1999) as tester:
+            monitor = tester.monitor(alpha=0.001)
+            for night in recordings:
+                monitor.add(night)
+                if monitor.alarm or monitor.change_alarm:
+                    ...
+
+    p <= 0.05 each night would be a false alarm every 20 nights. Here the chance that `alarm` is ever raised without
+    reason is at most alpha, however long the stream; `change_alarm` is quicker after a late change, with a false alarm
+    after 1/alpha recordings or more, on average. Recordings must be independent of each other. Take more replicates
+    than recordings. npksd.h (npksd_monitor_add) says what one tester means for the promise.
+    """
+
+    def __init__(self, tester: Tester, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> None:
+        self._tester, self._state = tester, _Monitor()
+        capacity = _whole(capacity, "capacity")
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha: between 0 and 1, exclusive, not {alpha}")
+        if not 0 <= _whole(seed, "seed", 0) < 2**64:
+            raise ValueError("seed: less than 2^64")
+        _Callbacks().check(_lib().npksd_monitor_begin(ctypes.byref(self._state), alpha, capacity, seed))
+        self._memory = np.zeros(capacity)
+
+    def add(self, observed: Rows) -> Result:
+        """The next recording: checked by the tester and added, once and in order."""
+        table = _of_shape(observed, self._tester.shape, "observed")
+        self._tester.run()
+        if self._state.kept_ >= self._state.capacity:
+            raise Error(f"the monitor has seen {self._state.capacity} recordings with this tester: restart it with a "
+                        "fresh tester of another seed, or begin with more capacity")
+        answer = self._tester._checked(table)
+        status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
+                                          ctypes.byref(answer.result))
+        _Callbacks().check(status, "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap")
+        return answer.read(self._tester._names, self._tester.null)
+
+    def restart(self, fresh: Tester) -> None:
+        """Go on with another tester, made with another seed; evidence and alarms stay."""
+        fresh.run()
+        status = _lib().npksd_monitor_restart(ctypes.byref(self._state), fresh._open())
+        _Callbacks().check(status, "restart needs another tester than the one in use")
+        self._tester = fresh
+
+    @property
+    def recordings(self) -> int:
+        return self._state.recordings
+
+    @property
+    def p(self) -> float:
+        """Of the last recording: its rank among the replicates and the recordings before it."""
+        return self._state.p
+
+    @property
+    def evidence(self) -> float:
+        """Natural logarithm of what a stake of 1 has become by fair bets that the source has changed."""
+        return self._state.log_evidence
+
+    @property
+    def change(self) -> float:
+        """The same for changes that come late."""
+        return self._state.log_change
+
+    @property
+    def alarm(self) -> Optional[int]:
+        """The recording, counted from 1, that raised the alarm; None as long as there is none."""
+        return self._state.alarm_at if self._state.alarm else None
+
+    @property
+    def change_alarm(self) -> Optional[int]:
+        return self._state.change_alarm_at if self._state.change_alarm else None
+
+    def save(self) -> bytes:
+        """The state, for a job that runs each night; load goes on with it."""
+        return bytes(self._state) + self._memory.tobytes()
+
+    @classmethod
+    def load(cls, state: bytes, tester: Tester) -> "Monitor":
+        """What save returned, on the same kind of machine, and the tester that was watched."""
+        size = ctypes.sizeof(_Monitor)
+        saved = _Monitor.from_buffer_copy(state) if len(state) >= size else _Monitor()
+        if saved.capacity == 0 or len(state) != size + 8 * saved.capacity or saved.kept_ > saved.capacity:
+            raise ValueError("not a saved monitor, or one of another kind of machine")
+        monitor = cls.__new__(cls)
+        monitor._tester, monitor._state = tester, saved
+        monitor._memory = np.frombuffer(state, dtype=np.float64, offset=size).copy()
+        return monitor
+
+    def __repr__(self) -> str:
+        both = {"alarm": self.alarm, "change alarm": self.change_alarm}
+        alarms = [f"{what} at recording {at}" for what, at in both.items() if at is not None]
+        return (f"Monitor({self.recordings} recordings, alpha = {self._state.alpha:g}; log evidence "
+                f"{self.evidence:.2f}, change {self.change:.2f}; {', '.join(alarms) or 'no alarm'})")

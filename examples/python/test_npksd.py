@@ -259,6 +259,61 @@ class TesterLife(unittest.TestCase):
                 early()
 
 
+class Watching(unittest.TestCase):
+    def watched(self, **options):
+        return npksd.Tester(20, 2, normals, **{**QUICK, "replicates": 199, **options})
+
+    def test_alarms(self):
+        monitor = self.watched().monitor(alpha=0.01)
+        for night in range(20):
+            result = monitor.add(recorded(20, seed=100 + night))
+        self.assertEqual((monitor.recordings, monitor.alarm, monitor.change_alarm), (20, None, None))
+        self.assertEqual(len(result.columns), 2)
+        self.assertIn("no alarm", repr(monitor))
+        for night in range(20):
+            monitor.add(recorded(20, seed=200 + night) + 1)
+        self.assertTrue(20 < monitor.change_alarm <= 30)
+        self.assertTrue(monitor.alarm is None or monitor.alarm > 20)
+        self.assertIn(f"change alarm at recording {monitor.change_alarm}", repr(monitor))
+
+    def test_goes_on_after_a_night(self):
+        tester = self.watched()
+        one, two = tester.monitor(), tester.monitor()
+        for night in range(10):
+            one.add(recorded(20, seed=night))
+            two.add(recorded(20, seed=night))
+            two = npksd.Monitor.load(two.save(), tester)
+        self.assertEqual((one.p, one.evidence, one.change), (two.p, two.evidence, two.change))
+        for bad in (b"", one.save()[:-8], bytes(1000)):
+            with self.assertRaisesRegex(ValueError, "not a saved monitor"):
+                npksd.Monitor.load(bad, tester)
+
+    def test_full_and_restarted(self):
+        tester = self.watched()
+        monitor = tester.monitor(capacity=2)
+        monitor.add(recorded(20))
+        monitor.add(recorded(20, seed=8))
+        with self.assertRaisesRegex(npksd.Error, "restart it with a fresh tester"):
+            monitor.add(recorded(20))
+        with self.assertRaisesRegex(ValueError, "another tester"):
+            monitor.restart(tester)
+        evidence = monitor.evidence
+        monitor.restart(self.watched(seed=5))
+        self.assertEqual(monitor.evidence, evidence)
+        monitor.add(recorded(20))
+        self.assertEqual(monitor.recordings, 3)
+
+    def test_mistakes(self):
+        with self.assertRaisesRegex(ValueError, "alpha: between 0 and 1"):
+            self.watched().monitor(alpha=1)
+        with self.assertRaisesRegex(ValueError, "capacity: at least 1"):
+            self.watched().monitor(capacity=0)
+        with self.assertRaisesRegex(ValueError, "cannot be watched"):
+            self.watched(smooth=0.1).monitor().add(recorded(20))
+        with self.assertRaisesRegex(ValueError, "20 rows of 2 columns"):
+            self.watched().monitor().add(recorded(21))
+
+
 class Mistakes(unittest.TestCase):
     """What a newcomer gets wrong comes out as an exception that says what and where."""
 
@@ -291,9 +346,9 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "generator or synthetic rows: .* not Generator", rows, np.random.default_rng())
         self.refused(TypeError, "positional argument", rows, lambda n: None)
         self.refused(npksd.GeneratorError, "the same rows twice and drew nothing", rows, lambda n, rng: recorded())
-        self.refused(ValueError, "score_fn|sample_fn|option", rows, None)
+        self.refused(ValueError, "generator: None only with score", rows, None)
         self.refused(ValueError, "observed has 2 columns, the synthetic rows have 3", rows, recorded(80, 3))
-        self.refused(ValueError, "rows", rows, recorded(5, 2))
+        self.refused(ValueError, "5 synthetic rows are too few: 40 observed rows need 20 or more", rows, recorded(5))
 
     def test_exceptions_come_out(self):
         class Crash(Exception):
@@ -318,6 +373,7 @@ class Mistakes(unittest.TestCase):
     def test_options(self):
         rows = recorded()
         self.refused(TypeError, "replicate: no such field; the nearest are replicates", rows, normals, replicate=99)
+        self.refused(TypeError, "nmaes: no such field; .*; or names", rows, normals, nmaes=["a", "b"])
         self.refused(ValueError, r"replicates: 1/\(replicates\+1\) > alpha", rows, normals, replicates=9)
         self.refused(ValueError, "replicates: '1000.0' is not a whole number", rows, normals, replicates=1e3)
         self.refused(ValueError, "summary: unknown value 'median'; one of MEAN", rows, normals, summary="median")

@@ -107,6 +107,13 @@ static const uint64_t layout[] = {
     FIELD(npksd_self_check_result, repeatable) FIELD(npksd_self_check_result, suspicious)
     SIZE(npksd_power_result) FIELD(npksd_power_result, runs) FIELD(npksd_power_result, rejected)
     FIELD(npksd_power_result, power) FIELD(npksd_power_result, low) FIELD(npksd_power_result, high)
+    SIZE(npksd_monitor) FIELD(npksd_monitor, recordings) FIELD(npksd_monitor, capacity)
+    FIELD(npksd_monitor, alpha) FIELD(npksd_monitor, p) FIELD(npksd_monitor, log_evidence)
+    FIELD(npksd_monitor, alarm) FIELD(npksd_monitor, alarm_at) FIELD(npksd_monitor, log_change)
+    FIELD(npksd_monitor, change_alarm) FIELD(npksd_monitor, change_alarm_at)
+    FIELD(npksd_monitor, seed_) FIELD(npksd_monitor, tester_) FIELD(npksd_monitor, kept_)
+    FIELD(npksd_monitor, terms_) FIELD(npksd_monitor, reserve_) FIELD(npksd_monitor, sums_)
+    FIELD(npksd_monitor, bets_) FIELD(npksd_monitor, changes_)
     SIZE(npksd_worker) FIELD(npksd_worker, rng) FIELD(npksd_worker, user_data)
     FIELD(npksd_worker, scratch) FIELD(npksd_worker, scratch_bytes)
 };
