@@ -680,14 +680,26 @@ void *memset(void *, int, size_t);
 #endif
 /* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts,
    where compiler and C library allow it. Without fused multiply-add both give the same bits.
-   Sanitizers must not meet the choice, which is made before they are ready. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)          \
-    && defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__)             \
-    && !defined(__AVX2__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)       \
-    && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
-#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
-#else
+   Sanitizers must not meet the choice, which is made before they are ready; and clang gives it a
+   global name, of which a program can have one. */
 #define NPKSDI_HOT static
+#if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
+    && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
+    && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
+#if defined(__clang__) && !defined(NPKSD_STATIC) && !defined(NPKSD_FLOAT)                          \
+    && !defined(NPKSD_NAMESPACE)
+#if __clang_major__ >= 14 && !__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer) \
+    && !__has_feature(thread_sanitizer)
+#define NPKSDI_CHOICE
+#endif
+#elif defined(__GNUC__) && !defined(__clang__)
+#define NPKSDI_CHOICE
+#endif
+#endif
+#ifdef NPKSDI_CHOICE
+#undef NPKSDI_HOT
+#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
+#undef NPKSDI_CHOICE
 #endif
 #define NPKSDI_DEF NPKSD_API
 
@@ -1091,7 +1103,8 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
     }
 #endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        NPKSD_MEMSET(out + a * across, 0, NPKSDI_T * sizeof *out);
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            out[a * across + l] = 0;
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
             npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
@@ -1129,12 +1142,13 @@ NPKSDI_HOT void npksdi_panel_product(npksd_real *out, size_t rows, const npksd_r
 /* Sum of the lanes, pairwise. */
 static npksd_real npksdi_lane_sum(const npksd_real *lanes)
 {
-    npksd_real sum[NPKSDI_T];
-    NPKSD_MEMCPY(sum, lanes, sizeof sum);
-    for (size_t width = NPKSDI_T / 2; width > 0; width /= 2)
+    npksd_real half[NPKSDI_T / 2];
+    for (size_t l = 0; l < NPKSDI_T / 2; l++)
+        half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
+    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
         for (size_t l = 0; l < width; l++)
-            sum[l] += sum[l + width];
-    return sum[0];
+            half[l] += half[l + width];
+    return half[0];
 }
 
 static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
@@ -1157,7 +1171,7 @@ NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, 
 }
 
 /* A panel of features, p x NPKSDI_T, becomes count x padded. */
-static void npksdi_turn(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
+static void npksdi_transpose(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
 {
     size_t padded = npksdi_padded(p);
     for (size_t l = 0; l < count; l++)
@@ -1524,9 +1538,9 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
-/* The kernel at one of several bandwidths; widest first, and the base, scale 1, is always among them.
-   A Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
-   that all pairs need one exp, at the same scale; otherwise it has an exp of its own. In linear time
+/* The kernel at one of several bandwidths; widest first, the base, scale 1, is always among them. A
+   Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
+   that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
    scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
 typedef struct npksdi_kernel {
     npksd_real scale_, floor_; /* floor: before squaring, keeps the result a normal number */
@@ -1555,7 +1569,7 @@ enum {
 static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
 /* A scaled value: z = (x - centre) / scale. In halves: the difference of 1e308 and -1e308 is then
-   finite. 1/scale may be too small for a normal number: a power of two times a factor from 1 to 2. */
+   finite. 1/scale may be too small for a normal number: a power of 2 times a factor from 1 to 2. */
 typedef struct npksdi_ruler {
     npksd_real half_centre_, power_, factor_;
 } npksdi_ruler;
@@ -1651,8 +1665,8 @@ typedef struct npksdi_tile {
     X(npksd_real, scores_, m, T, LOCAL)                                                            \
     X(npksd_real, phi_, p, T, LOCAL)                                                               \
     X(npksd_real, slope_, p, T, LOCAL)                                                             \
-    X(npksd_real, turned_, npksdi_padded(widest), T, LOCAL)                                        \
-    /* 4 splines in x and their slopes; products of polynomials in t, these, slopes */             \
+    X(npksd_real, transposed_, npksdi_padded(widest), T, LOCAL)                                    \
+    /* 4 splines in x, 4 slopes; products of polynomials in t; these for t_1, t_2, and slopes */   \
     X(npksd_real, work_, model->work_panels_, T, LOCAL)                                            \
     X(npksd_real, callback_, o->estimator == NPKSD_ESTIMATOR_CALLBACK ? m : 0, T, LOCAL)           \
     /* columns of the Stein kernel: x, w s, their sum, w x; |x|^2, s.x, |w x|^2, |w s|^2 */        \
@@ -1668,7 +1682,7 @@ typedef struct npksdi_tile {
     X(npksd_real, own_, padded, 1, LOCAL)                                                          \
     /* sums over pairs or frequencies; for v_i; of each row, sum_b u(z_a, z_b) */                  \
     X(npksdi_tile, tile_, linear ? 0 : 1, 1, LOCAL)                                                \
-    X(npksd_real, turns_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                            \
+    X(npksd_real, phases_, linear ? (2 * kernels + 1) * T : 0, T, LOCAL)                           \
     X(npksd_real, lanes_, 2 * kernels + 1, T, LOCAL)                                               \
     X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
     X(npksd_real, moment_, linear ? k : 0, npksdi_padded(m + 1), LOCAL)                            \
@@ -1738,7 +1752,7 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
         size_t terms = npksdi_terms(model->d_ > 2 ? 0 : model->d_, f->degree_);
-        size_t work = 8 + terms + 3 * (f->degree_ + 1);
+        size_t work = 8 + terms + 3 * (f->degree_ + 1); /* panels, as work_ says */
         model->work_panels_ = npksdi_max_size(model->work_panels_, work);
         model->features_max_ = npksdi_max_size(model->features_max_, p);
         if (f->kind_ == NPKSD_ESTIMATOR_RBF)
@@ -2059,7 +2073,7 @@ static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w
 /* ======== >>scores: families of features, and the scores they give ======== */
 
 /* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), with slopes
-   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line: otherwise one outlier decides all. */
+   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line, or one outlier would decide all. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2118,7 +2132,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
     npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
-    npksd_real inside[NPKSDI_T], beyond[NPKSDI_T], whole[NPKSDI_T];
+    npksd_real inside[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, 0, most);
@@ -2126,16 +2140,15 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
         int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         cell[l] = (size_t)k;
         whole[l] = (npksd_real)k;
-        beyond[l] = (x[l] - low) * rate - inside[l];
     }
     for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real v = inside[l] - whole[l], u = 1 - v;
+        npksd_real beyond = (x[l] - low) * rate - inside[l], v = inside[l] - whole[l], u = 1 - v;
         npksd_real s0 = NPKSDI_C(-0.5) * u * u, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
-        value[l] = u * u * u * sixth + s0 * beyond[l];
-        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond[l];
-        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond[l];
-        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond[l];
+        value[l] = u * u * u * sixth + s0 * beyond;
+        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond;
+        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond;
+        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond;
         slope[l] = s0 * rate;
         slope[NPKSDI_T + l] = s1 * rate;
         slope[2 * NPKSDI_T + l] = s2 * rate;
@@ -2143,7 +2156,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     }
 }
 
-/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first the
+/* phi_ and slope_ = d phi / dx with t held fixed, p x NPKSDI_T each, of the summary in t_: first
    features of x alone, POLY h_a(x), SPLINE B_a(x), GAUSS and RBF 1, x. Then
        POLY, d <= 2: these times h_b(t_1) h_c(t_2), a + b + c <= degree;
        POLY and SPLINE, d > 2: t and x t;   GAUSS: t;   RBF: t and bumps.
@@ -2250,8 +2263,9 @@ static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scra
     NPKSDI_REFUSE(!npksdi_finite(w->callback_, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
-        for (size_t l = 0; l < count; l++)
-            w->scores_[j * NPKSDI_T + l] = npksdi_clamp(w->callback_[l * m + j], most) * scale;
+        for (size_t l = 0; l < NPKSDI_T; l++)
+            w->scores_[j * NPKSDI_T + l] =
+                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
     }
     return NPKSD_OK;
 }
@@ -2261,9 +2275,9 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
                                        const npksd_real *weights)
 {
     size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
-    int callback = model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK;
-    npksd_status status = callback ? npksdi_score_callback(model, w) : NPKSD_OK;
-    for (size_t i = 0, run = 1; i < m && !callback; i += run, run = 1) {
+    if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
+        return npksdi_score_callback(model, w);
+    for (size_t i = 0, run = 1; i < m; i += run, run = 1) {
         npksd_real *s = w->scores_ + i * NPKSDI_T;
         uint32_t family = model->family_of_[i];
         if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
@@ -2280,7 +2294,7 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
     }
     for (size_t i = 0; i < m && count < NPKSDI_T; i++)
         NPKSD_MEMSET(w->scores_ + i * NPKSDI_T + count, 0, (NPKSDI_T - count) * sizeof *weights);
-    return callback ? status : npksdi_summary_status(w);
+    return npksdi_summary_status(w);
 }
 
 /* ======== >>columns: weights, and what the Stein kernel is made of ======== */
@@ -2289,10 +2303,9 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
 static void npksdi_draw_weights(const npksdi_model *model, npksdi_scratch *w, npksd_real *weights)
 {
     size_t m = model->m_, B = model->options_.resample;
-    for (size_t i = 0; i < m; i++) {
-        weights[i] = 0;
+    NPKSD_MEMSET(weights, 0, m * sizeof *weights);
+    for (size_t i = 0; i < m; i++)
         w->picks_[i] = (uint32_t)i;
-    }
     for (size_t j = 0; j < B; j++) {
         size_t first = model->options_.resample_distinct ? j : 0;
         size_t k = first + npksdi_below(&w->rng_, m - first);
@@ -2374,8 +2387,7 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
 /* ======== >>tiles: pairs of rows, NPKSDI_G rows against a panel ======== */
 
 /* k at one bandwidth sigma^2 = scale, r = |x - y|^2: Gauss k0 = k1 = k2 = h = exp(-r / 2 sigma^2);
-   IMQ with q = (1 + r/sigma^2)^(-1/2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' =
-   3 q^5. So for both kernels
+   IMQ with q = 1/sqrt(1 + r/sigma^2): k0 = q, k1 = -2 sigma^2 h' = q^3, k2 = 4 sigma^4 h'' = 3 q^5:
        u = k0 A + k1 (C + sum w^2) / sigma^2 - k2 D / sigma^4.
    A Gaussian kernel is made from the one before it in the list, see npksdi_kernel. */
 NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, size_t c)
@@ -2458,8 +2470,7 @@ static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w,
 }
 
 /* Sums over the rows of a tile, lane by lane: of v, and of u for scores times sign. */
-NPKSDI_INLINE void npksdi_add_lanes(npksd_real *NPKSDI_RESTRICT sum,
-                                    const npksd_real *NPKSDI_RESTRICT v)
+NPKSDI_INLINE void npksdi_add_lanes(npksd_real *sum, const npksd_real *NPKSDI_RESTRICT v)
 {
     const size_t T = NPKSDI_T;
     for (size_t a = 0; a < NPKSDI_G; a += 4, v += 4 * T)
@@ -2551,7 +2562,7 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
    to the sums once an item, so that float does not lose what cancels. */
-enum { NPKSDI_ITEM_PANELS = 16 };
+enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
 
 static size_t npksdi_pair_items(const npksdi_model *model)
 {
@@ -2599,8 +2610,8 @@ static npksd_real npksdi_total(const npksdi_model *model, const npksd_real *valu
 
 /* From sums over pairs of different rows. A row with itself: k0 = k1 = 1, for both kernels, C = D =
    0, u = |S|^2 + sum w^2 / scale. shares, unless NULL: V by coordinate, in VECTOR form. */
-static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const npksdi_scratch *w,
-                                              size_t c, npksd_real *shares)
+static npksdi_estimates npksdi_by_pairs(const npksdi_model *model, const npksdi_scratch *w,
+                                        size_t c, npksd_real *shares)
 {
     npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
     npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
@@ -2622,19 +2633,10 @@ static npksdi_estimates npksdi_pair_estimates(const npksdi_model *model, const n
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
 
-/* For each kernel and panel of frequencies: sum_a S_a cos, sum_a S_a sin (a row for each column of
-   S), then sum cos and sum sin. */
-static npksd_real *npksdi_frequency_sums(const npksdi_model *model, const npksdi_scratch *w,
-                                         size_t kernel, size_t panel)
-{
-    size_t at = (kernel * model->frequency_panels_ + panel) * (2 * w->columns_ + 2);
-    return w->sums_ + at * NPKSDI_T;
-}
-
-NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
-                                          npksd_real *NPKSDI_RESTRICT sine,
-                                          const npksd_real *NPKSDI_RESTRICT angle,
-                                          npksd_real stretch, size_t count)
+NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine,
+                                           npksd_real *NPKSDI_RESTRICT sine,
+                                           const npksd_real *NPKSDI_RESTRICT angle,
+                                           npksd_real stretch, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sine[i] = npksdi_min(NPKSDI_ANGLE_MAX, stretch * angle[i]);
@@ -2644,23 +2646,23 @@ NPKSDI_INLINE void npksdi_angles_to_turns(npksd_real *NPKSDI_RESTRICT cosine,
         npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
-/* turns_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
+/* phases_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
    each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
-NPKSDI_HOT void npksdi_turns(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
+NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
     const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
-    npksd_real *angle = w->turns_ + 2 * square * model->kernel_count_;
+    npksd_real *angle = w->phases_ + 2 * square * model->kernel_count_;
     npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
                          model->frequencies_ + panel * NPKSDI_T * m, m);
     for (size_t c = 0; c < model->kernel_count_; c++) {
         size_t from = model->kernel_[c].doubled_;
-        npksd_real *NPKSDI_RESTRICT cosine = w->turns_ + 2 * square * c;
+        npksd_real *NPKSDI_RESTRICT cosine = w->phases_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
         npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
         if (from == c)
-            npksdi_angles_to_turns(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
+            npksdi_angles_to_phases(cosine, sine, angle, 1 / NPKSD_SQRT(scale), square);
         else
-            NPKSD_MEMCPY(cosine, w->turns_ + 2 * square * from, 2 * square * sizeof *cosine);
+            NPKSD_MEMCPY(cosine, w->phases_ + 2 * square * from, 2 * square * sizeof *cosine);
         for (; ratio > 1; ratio /= 4)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
@@ -2678,15 +2680,15 @@ static void npksdi_add_linear_moments(const npksdi_model *model, npksdi_scratch 
     const npksd_real *x = w->x_ + p * NPKSDI_T * m, *S = w->s_ + p * NPKSDI_T * columns;
     for (size_t l = 0; l < NPKSDI_T; l++)
         for (size_t j = 0; j < padded; j++)
-            w->turned_[l * padded + j] = j < m ? x[j * NPKSDI_T + l] : j == m ? NPKSDI_C(1) : 0;
+            w->transposed_[l * padded + j] = j < m ? x[j * NPKSDI_T + l] : j == m ? NPKSDI_C(1) : 0;
     for (size_t j = 0; j < padded; j += NPKSDI_T)
-        npksdi_product(w->moment_ + j * columns, NPKSDI_T, columns, S, NPKSDI_T, 1, w->turned_ + j,
-                       padded, count, 1);
+        npksdi_product(w->moment_ + j * columns, NPKSDI_T, columns, S, NPKSDI_T, 1,
+                       w->transposed_ + j, padded, count, 1);
 }
 
-/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. */
-enum { NPKSDI_ITEM_FREQUENCIES = 4 };
-
+/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. For
+   each kernel and panel of frequencies, sums_ has sum_a S_a cos, sum_a S_a sin (a row for each
+   column of S), then sum cos and sum sin. */
 static size_t npksdi_frequency_items(const npksdi_model *model)
 {
     return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
@@ -2694,25 +2696,28 @@ static size_t npksdi_frequency_items(const npksdi_model *model)
 
 static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
-    size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
+    size_t each = npksdi_frequency_items(model) / model->panels_;
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
     size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
-        npksdi_turns(model, w, p, panel);
+        npksdi_phases(model, w, p, panel);
         for (size_t part = 0; part < 2 * kernels; part++) {          /* cosines, then sines */
             if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
-            npksd_real *sums = npksdi_frequency_sums(model, w, part / 2, panel);
-            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T;
-            const npksd_real *turns = w->turns_ + part * NPKSDI_T * NPKSDI_T;
+            size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
+            npksd_real *sums = w->sums_ + at * NPKSDI_T;
+            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T, lanes[NPKSDI_T];
+            const npksd_real *phases = w->phases_ + part * NPKSDI_T * NPKSDI_T;
             npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
-                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, turns, NPKSDI_T, count, 1);
+                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, phases, NPKSDI_T, count, 1);
+            NPKSD_MEMCPY(lanes, plain, sizeof lanes);
             for (size_t a = 0; a < count; a++)
                 for (size_t l = 0; l < NPKSDI_T; l++)
-                    plain[l] += turns[a * NPKSDI_T + l];
+                    lanes[l] += phases[a * NPKSDI_T + l];
+            NPKSD_MEMCPY(plain, lanes, sizeof lanes);
         }
     }
 }
@@ -2725,7 +2730,8 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
     size_t panel = f / NPKSDI_T, l = f % NPKSDI_T, columns = w->columns_;
     int scalar = model->options_.form == NPKSD_FORM_SCALAR;
     const npksd_real *omegas = model->frequencies_ + panel * NPKSDI_T * model->m_ + l;
-    const npksd_real *sums = npksdi_frequency_sums(model, w, c, panel) + l;
+    size_t at = (c * model->frequency_panels_ + panel) * (2 * columns + 2);
+    const npksd_real *sums = w->sums_ + at * NPKSDI_T + l;
     npksd_real omega = 0;
     for (size_t i = scalar ? 0 : w->picks_[k]; i < (scalar ? model->m_ : w->picks_[k] + 1); i++)
         omega += w->weights_[i] * omegas[i * NPKSDI_T];
@@ -2739,9 +2745,8 @@ static npksd_real npksdi_column_sums(const npksdi_model *model, const npksdi_scr
 
 /* V = (1/F) sum_omega sum_k |(1/n) sum_a (S_k + i omega_k) exp(i omega.z_a)|^2 of a kernel, MIRROR
    with S reversed, and U without the features' own diagonal; shares as above. */
-static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
-                                                   const npksdi_scratch *w, size_t c,
-                                                   npksd_real *shares)
+static npksdi_estimates npksdi_by_frequencies(const npksdi_model *model, const npksdi_scratch *w,
+                                              size_t c, npksd_real *shares)
 {
     npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, F = (npksd_real)model->options_.features, omega2 = 0;
@@ -2773,8 +2778,8 @@ static npksdi_estimates npksdi_frequency_estimates(const npksdi_model *model,
 static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_scratch *w,
                                         size_t c, npksd_real *shares)
 {
-    return model->options_.features > 0 ? npksdi_frequency_estimates(model, w, c, shares)
-                                        : npksdi_pair_estimates(model, w, c, shares);
+    return model->options_.features > 0 ? npksdi_by_frequencies(model, w, c, shares)
+                                        : npksdi_by_pairs(model, w, c, shares);
 }
 
 /* Row sums at the base bandwidth: u is Re sum_k (S + i omega)_a conj(S + i omega)_b
@@ -2782,13 +2787,13 @@ static npksdi_estimates npksdi_estimate(const npksdi_model *model, const npksdi_
 static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch *w)
 {
     size_t F = model->options_.features, base = model->base_, columns = w->columns_;
-    const npksd_real *cosine = w->turns_ + 2 * base * NPKSDI_T * NPKSDI_T;
+    const npksd_real *cosine = w->phases_ + 2 * base * NPKSDI_T * NPKSDI_T;
     const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
     NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
     for (size_t p = 0; p < model->panels_; p++)
         for (size_t f = 0; f < F; f++) {
             if (f % NPKSDI_T == 0)
-                npksdi_turns(model, w, p, f / NPKSDI_T);
+                npksdi_phases(model, w, p, f / NPKSDI_T);
             for (size_t k = 0; k < columns; k++) {
                 npksd_real part[4], omega = npksdi_column_sums(model, w, base, k, f, part);
                 npksd_real re = part[0] + part[2], im = part[1] + part[3];
@@ -2806,9 +2811,8 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
 /* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
-static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const npksdi_scratch *w)
+static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_scratch *w)
 {
-    npksdi_estimates e = { 0, 0, 0 };
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
     npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
     npksd_real linear = sigma2 * (2 * npksdi_total(model, w->cross_) / n + w->weight_sum_);
@@ -2828,8 +2832,8 @@ static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const
     } else {
         quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
-    e.v_ = quadratic / (n * n) + linear;
-    e.u_ = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    npksd_real others = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
+    npksdi_estimates e = { quadratic / (n * n) + linear, others, 0 };
     return e;
 }
 
@@ -2838,18 +2842,19 @@ static npksdi_estimates npksdi_moment_estimates(const npksdi_model *model, const
 /* Frequencies are the sums and differences of vectors in a ring and their next neighbours. So a row
    needs NPKSDI_T sines and cosines; those of a sum and a difference are products:
        cos(a +- b) = cos a cos b -+ sin a sin b,   sin(a +- b) = sin a cos b +- cos a sin b.
-   The ring is drawn from N(0, 8 I), in units of the bandwidth; a frequency is then from N(0, 16 I),
-   bandwidth^2 1/16, and the second band, 1/64, is twice that: the angles are doubled. Sums over
-   the rows of a panel: shift, band, cosine and sine of the sum, of the difference; lanes. */
-NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x,
-                                  size_t count)
+   The bands have bandwidth^2 1/16 and 1/64 of the base's, chosen by power. So frequencies are from
+   N(0, 16 I) in units of the bandwidth, the ring, of which they add two, is from N(0, 8 I), and the
+   second band doubles the angles. Sums over the rows of a panel: shift, band, cosine and sine of
+   the sum, of the difference; lanes. */
+NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
     npksd_real angle[ROWS * T], cosine[ROWS * T], sine[ROWS * T], c[2 * T], s[2 * T];
+    size_t count = w->panel_count_;
     for (size_t a = 0; a < count; a++) {
         if (a % ROWS == 0) {
             npksdi_panel_product(angle, ROWS, x + a, model->ring_, model->m_);
-            npksdi_angles_to_turns(cosine, sine, angle, 1, ROWS * T);
+            npksdi_angles_to_phases(cosine, sine, angle, 1, ROWS * T);
         }
         for (size_t l = 0; l < T; l++) { /* the ring closes */
             c[l] = c[T + l] = cosine[a % ROWS * T + l];
@@ -2889,8 +2894,7 @@ static npksd_status npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch 
 }
 
 /* The mean over the frequencies of a band of d^2, d = |mean e^(i omega.z) - the reference's|^2. */
-static npksd_real npksdi_wave_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                       size_t band)
+static npksd_real npksdi_mmd(const npksdi_model *model, const npksdi_scratch *w, size_t band)
 {
     npksd_real total = 0, n = (npksd_real)model->n_;
     for (size_t k = 0; k < NPKSDI_SHIFTS * 2; k++) {
@@ -2965,9 +2969,9 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, co
     }
     for (size_t l = 0; l < count; l++)
         for (size_t k = 0; k < padded; k++)
-            w->turned_[l * padded + k] =
+            w->transposed_[l * padded + k] =
                 k < pairs ? model->normal_scores_[codes[model->paired_[k] * NPKSDI_T + l]] : 0;
-    npksdi_add_moments(w->pair_sums_, pairs, w->turned_, count);
+    npksdi_add_moments(w->pair_sums_, pairs, w->transposed_, count);
 }
 
 /* From how many of a column's rows have code c, in counts[c + 1], to how many have a smaller one, in
@@ -3159,7 +3163,7 @@ static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, con
     if (model->has_margins_)
         npksdi_margin_panel(model, w, z, panel, count);
     if (model->has_waves_)
-        npksdi_wave_panel(model, w, x, count);
+        npksdi_wave_panel(model, w, x);
 }
 
 /* Rows of one panel -> scaled panel, scores, columns, sums over rows. */
@@ -3191,7 +3195,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         if (model->kernel_[c].wanted_)
             e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
-        moment = npksdi_moment_estimates(model, w);
+        moment = npksdi_moments(model, w);
     if (model->has_margins_)
         npksdi_margins(model, w, margins, margin, margin + model->m_);
     w->largest_pair_ = model->pair_columns_ > 0 ? npksdi_largest_pair(model, w) : 0;
@@ -3203,7 +3207,7 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         case NPKSD_COMPONENT_STEIN: *value = number->u_ ? e[c].u_ : e[c].v_; break;
         case NPKSD_COMPONENT_MIRROR: *value = e[c].mirror_; break;
         case NPKSD_COMPONENT_MOMENT: *value = number->u_ ? moment.u_ : moment.v_; break;
-        case NPKSD_COMPONENT_MMD: *value = npksdi_wave_distance(model, w, c); break;
+        case NPKSD_COMPONENT_MMD: *value = npksdi_mmd(model, w, c); break;
         case NPKSD_COMPONENT_MARGIN: *value = margins[c]; break;
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
@@ -4005,8 +4009,8 @@ static void npksdi_add_coordinate(npksd_tester *t, size_t count, size_t slot, si
             continue;
         }
         npksdi_features(model, w, f, i);
-        npksdi_turn(w->phi_, p, count, w->turned_);
-        npksdi_add_moments(A, p, w->turned_, count);
+        npksdi_transpose(w->phi_, p, count, w->transposed_);
+        npksdi_add_moments(A, p, w->transposed_, count);
         for (size_t a = 0; a < p; a++) {
             for (size_t l = count; l < NPKSDI_T; l++)
                 w->slope_[a * NPKSDI_T + l] = 0;
@@ -4099,8 +4103,8 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
         const npksdi_family *f = model->family_ + k;
         if (!f->shared_)
             continue;
-        npksdi_turn(w->z_, f->features_, count, w->turned_);
-        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->turned_, count);
+        npksdi_transpose(w->z_, f->features_, count, w->transposed_);
+        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, w->transposed_, count);
     }
     npksdi_add_reference(t, count);
     t->fit_.rows_[split] += count;
@@ -4485,13 +4489,6 @@ static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_clear_stein_sums(model, w);
 }
 
-static size_t npksdi_check_items(const npksd_tester *t)
-{
-    const npksdi_model *model = &t->model_;
-    int wild = npksdi_wild(&model->options_);
-    size_t passes = 1 + (wild ? npksdi_pilot_sets(model) + t->null_.count_ : 0);
-    return model->panels_ + passes * (npksdi_sum_items(model) + 1);
-}
 static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
@@ -4556,7 +4553,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t count = model->n_ * model->m_;
+    size_t count = model->n_ * model->m_, passes = 1;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
     NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
@@ -4568,8 +4565,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(model, w, w->rows_, model->n_, 0, model->m_);
     npksdi_begin_evaluation(model, w, 1);
+    passes += npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + t->null_.count_ : 0;
     t->schedule_.check_k_ = 0;
-    t->schedule_.check_total_ = npksdi_check_items(t);
+    t->schedule_.check_total_ = model->panels_ + passes * (npksdi_sum_items(model) + 1);
     return NPKSD_OK;
 }
 
@@ -4922,9 +4920,8 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
     npksd_options checked;
     npksd_tester plan;
     NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, options, 1, &checked), NPKSD_ERROR_ARGUMENT);
-    size_t needed = npksdi_tester_plan(&plan, n, m, &checked, NULL, 0);
-    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_MEMORY);
-    *bytes = needed;
+    NPKSDI_REFUSE(npksdi_tester_plan(&plan, n, m, &checked, NULL, 0) == 0, NPKSD_ERROR_MEMORY);
+    *bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
@@ -5756,11 +5753,10 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
     npksdi_walk walk;
     npksd_tester plan;
     NPKSDI_REFUSE(bytes == NULL, NPKSD_ERROR_ARGUMENT);
-    size_t needed = npksdi_blob_open(&walk, &plan, bytes, size, NULL);
-    NPKSDI_REFUSE(needed == 0, NPKSD_ERROR_FORMAT);
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, bytes, size, NULL) == 0, NPKSD_ERROR_FORMAT);
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
-        *workspace_bytes = needed;
+        *workspace_bytes = plan.memory_bytes_;
     return NPKSD_OK;
 }
 
