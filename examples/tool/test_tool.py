@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does the command line tool do what it promises?
 
-test_cli.py PROGRAM: feeds it good and broken files, reads its JSON, runs the example of its --help,
+test_tool.py PROGRAM: feeds it good and broken files, reads its JSON, runs the example of its --help,
 looks at its report in headless Chromium, and tries the README's program. Only Python's own library
 is needed; without chromium or numpy their part is a visible skip, and a failure when CI=true.
 """
@@ -19,7 +19,7 @@ import zlib
 from pathlib import Path
 
 PROGRAM = str(Path(sys.argv[1]).resolve())
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parents[2]
 PASSED, FAILED = [], []
 
 
