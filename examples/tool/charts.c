@@ -12,7 +12,8 @@ void page_text(FILE *out, const char *text)
 {
     while (*text) {
         size_t bytes = utf8_bytes(text);
-        if (bytes == 0 || *text == '<' || *text == '>' || *text == '&' || *text == '"' || *text == '\'')
+        if (bytes == 0 || *text == '<' || *text == '>' || *text == '&' || *text == '"'
+            || *text == '\'')
             fprintf(out, "&#%u;", (unsigned)(unsigned char)*text);
         else
             fprintf(out, "%.*s", (int)bytes, text);
@@ -54,7 +55,8 @@ static double place(axis a, double value)
 /* 1, 2 or 5 times a power of ten, about `count` of them on the axis. */
 static double axis_step(axis a, double count)
 {
-    double wish = (a.high - a.low) / count, power = pow(10, floor(log10(wish))), rest = wish / power;
+    double wish = (a.high - a.low) / count, power = pow(10, floor(log10(wish))),
+           rest = wish / power;
     return power * (rest < 1.5 ? 1 : rest < 3.5 ? 2 : rest < 7.5 ? 5 : 10);
 }
 
@@ -73,8 +75,8 @@ static void draw_x_axis(FILE *out, axis x, double y)
     fprintf(out, "<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>\n", x.from, x.to, y, y);
     for (int k = 0; k < MOST_TICKS && (first + k) * step <= x.high + 1e-9 * step; k++) {
         double value = fabs(first + k) < 0.5 ? 0 : (first + k) * step;
-        fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='%.1f'>%.*g</text>\n", place(x, value),
-                y + 15, axis_digits(x, step), value);
+        fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='%.1f'>%.*g</text>\n",
+                place(x, value), y + 15, axis_digits(x, step), value);
     }
 }
 
@@ -84,19 +86,23 @@ static void draw_y_axis(FILE *out, axis y, double x, double right, int percent)
     for (int k = 0; k < MOST_TICKS && (first + k) * step <= y.high + 1e-9 * step; k++) {
         double value = fabs(first + k) < 0.5 ? 0 : (first + k) * step, at = place(y, value);
         fprintf(out, "<line x1='%.1f' x2='%.1f' y1='%.1f' y2='%.1f'/>\n", x, right, at, at);
-        fprintf(out, "<text class='small' text-anchor='end' x='%.1f' y='%.1f'>%.*g%s</text>\n", x - 5, at + 4,
-                axis_digits(y, step), percent ? 100 * value : value, percent ? "%" : "");
+        fprintf(out, "<text class='small' text-anchor='end' x='%.1f' y='%.1f'>%.*g%s</text>\n",
+                x - 5, at + 4, axis_digits(y, step), percent ? 100 * value : value,
+                percent ? "%" : "");
     }
 }
 
 static void open_figure(FILE *out, double height, const char *label)
 {
-    fprintf(out, "<figure><svg viewBox='0 0 %d %.0f' role='img' aria-label='%s'>\n", WIDTH, height, label);
+    fprintf(out, "<figure><svg viewBox='0 0 %d %.0f' role='img' aria-label='%s'>\n", WIDTH, height,
+            label);
 }
 
 static void dashed_line(FILE *out, double x, double top, double bottom)
 {
-    fprintf(out, "<line x1='%.1f' x2='%.1f' y1='%.0f' y2='%.0f' stroke-dasharray='4 4' style='stroke:var(--ink)'/>\n",
+    fprintf(out,
+            "<line x1='%.1f' x2='%.1f' y1='%.0f' y2='%.0f' stroke-dasharray='4 4' "
+            "style='stroke:var(--ink)'/>\n",
             x, x, top, bottom);
 }
 
@@ -139,30 +145,41 @@ void chart_null(FILE *out, const comparison *c)
     int off = statistic > high + 1.5 * (high - low); /* farther out the picture would be empty */
     high = fmax(high, off ? high + 0.3 * (high - low) : statistic);
     low = fmin(low, statistic);
-    axis x = make_axis(low - 0.03 * (high - low), high + 0.03 * (high - low), 8, 472), y = { 0, 1, 170, 44 };
+    axis x = make_axis(low - 0.03 * (high - low), high + 0.03 * (high - low), 8, 472),
+         y = { 0, 1, 170, 44 };
     open_figure(out, 196, "null distribution");
     for (size_t k = 0; k < b.count; k++) {
-        double left = place(x, b.low + (double)k * b.width), right = place(x, b.low + (double)(k + 1) * b.width);
+        double left = place(x, b.low + (double)k * b.width),
+               right = place(x, b.low + (double)(k + 1) * b.width);
         double top = place(y, (double)b.counts[k] / (double)b.most);
-        fprintf(out, "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--null)'/>\n", left, top,
-                fmax(right - left - 0.7, 1), 170 - top);
+        fprintf(out,
+                "<rect x='%.1f' y='%.1f' width='%.1f' height='%.1f' style='fill:var(--null)'/>\n",
+                left, top, fmax(right - left - 0.7, 1), 170 - top);
     }
     draw_x_axis(out, x, 170);
     double limit = place(x, threshold), at = off ? 464 : place(x, statistic);
     const char *colour = r->reject ? "--alarm" : "--observed";
     dashed_line(out, limit, 32, 170);
-    fprintf(out, "<text class='small' text-anchor='%s' x='%.1f' y='28'>rejected beyond %.4g</text>\n",
+    fprintf(out,
+            "<text class='small' text-anchor='%s' x='%.1f' y='28'>rejected beyond %.4g</text>\n",
             limit > WIDTH / 2 ? "end" : "start", limit + (limit > WIDTH / 2 ? 4 : -4), threshold);
-    fprintf(out, "<line x1='%.1f' x2='%.1f' y1='16' y2='170' style='stroke:var(%s);stroke-width:3'/>\n", at, at, colour);
+    fprintf(out,
+            "<line x1='%.1f' x2='%.1f' y1='16' y2='170' style='stroke:var(%s);stroke-width:3'/>\n",
+            at, at, colour);
     int left_side = at > WIDTH / 2;
-    fprintf(out, "<text text-anchor='%s' x='%.1f' y='12' style='fill:var(%s);font-weight:600'>observed %.4g%s</text>\n",
+    fprintf(out,
+            "<text text-anchor='%s' x='%.1f' y='12' style='fill:var(%s);font-weight:600'>observed "
+            "%.4g%s</text>\n",
             left_side ? "end" : "start", at + (left_side ? 4 : -4), colour, statistic,
             off ? ", off the scale &#8594;" : "");
     fprintf(out,
-            "</svg><figcaption>Grey: the statistic of %zu data sets of the same size%s. p is the share of data sets, "
-            "the observed one counted in, that lie as far to the right as the observed one.</figcaption></figure>\n",
+            "</svg><figcaption>Grey: the statistic of %zu data sets of the same size%s. p is the "
+            "share of data sets, "
+            "the observed one counted in, that lie as far to the right as the observed "
+            "one.</figcaption></figure>\n",
             r->replicates,
-            c->settings->program.command ? ", drawn by the generator" : ", drawn at random from both files together");
+            c->settings->program.command ? ", drawn by the generator"
+                                         : ", drawn at random from both files together");
 }
 
 /* ======== columns ======== */
@@ -176,23 +193,30 @@ void chart_columns(FILE *out, const comparison *c)
     open_figure(out, bottom + 4, "columns");
     for (size_t k = 0; k < shown; k++) {
         size_t i = c->column_order[k];
-        double p = (double)d->coordinate_p_adjusted[i], y = 22 * (double)k + 22, end = place(x, -log10(p));
+        double p = (double)d->coordinate_p_adjusted[i], y = 22 * (double)k + 22,
+               end = place(x, -log10(p));
         fprintf(out, "<text text-anchor='end' x='%d' y='%.0f'>", LABELS - 8, y + 13);
         page_name(out, c->observed.names[i], 20);
-        fprintf(out, "</text><rect x='%d' y='%.0f' width='%.1f' height='15' rx='2' style='fill:var(%s)'/>\n", LABELS,
-                y + 1, fmax(end - LABELS, 1.5), column_differs(c, i) ? "--alarm" : "--null");
+        fprintf(
+            out,
+            "</text><rect x='%d' y='%.0f' width='%.1f' height='15' rx='2' style='fill:var(%s)'/>\n",
+            LABELS, y + 1, fmax(end - LABELS, 1.5), column_differs(c, i) ? "--alarm" : "--null");
         fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n", end + 6, y + 13, p);
     }
     double limit = place(x, -log10(alpha));
     dashed_line(out, limit, 16, bottom);
-    fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", limit, alpha);
+    fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", limit,
+            alpha);
     fprintf(out,
-            "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar is a smaller p; red "
+            "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar "
+            "is a smaller p; red "
             "is at or below the level.",
             m, PLURAL(m));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
-    fprintf(out, " A changed dependence marks every column that takes part in it.</figcaption></figure>\n");
+    fprintf(
+        out,
+        " A changed dependence marks every column that takes part in it.</figcaption></figure>\n");
 }
 
 /* ======== one column ======== */
@@ -253,7 +277,8 @@ void chart_histogram(FILE *out, const comparison *c, size_t column)
     double synthetic[MOST_BINS], observed[MOST_BINS], most = 0;
     range r = find_range(c, column);
     bins b = { r.low, 1, MOST_BINS, 0, { 0 } };
-    b.count = (size_t)(r.whole ? r.high - r.low + 1 : fmin(fmax(2.2 * cbrt((double)c->observed.n), 8), 40));
+    b.count = (size_t)(r.whole ? r.high - r.low + 1
+                               : fmin(fmax(2.2 * cbrt((double)c->observed.n), 8), 40));
     b.count = b.count < MOST_BINS ? b.count : MOST_BINS;
     b.width = r.whole ? 1 : (r.high - r.low) / (double)b.count;
     b.low -= r.whole ? 0.5 : 0;
@@ -261,7 +286,8 @@ void chart_histogram(FILE *out, const comparison *c, size_t column)
     count_shares(&c->synthetic, column, &b, synthetic);
     for (size_t k = 0; k < b.count; k++)
         most = fmax(most, fmax(observed[k], synthetic[k]));
-    axis x = make_axis(b.low, b.low + b.width * (double)b.count, 44, 470), y = { 0, most * 1.06, 180, 26 };
+    axis x = make_axis(b.low, b.low + b.width * (double)b.count, 44, 470),
+         y = { 0, most * 1.06, 180, 26 };
     open_figure(out, 204, "histogram");
     fprintf(out, "<text x='44' y='14' style='font-weight:600'>");
     page_name(out, c->observed.names[column], 40);
@@ -276,7 +302,8 @@ void chart_histogram(FILE *out, const comparison *c, size_t column)
     }
     fprintf(out, "<path fill='none' style='stroke:var(--observed);stroke-width:2.2' d='M44 180");
     for (size_t k = 0; k < b.count; k++)
-        fprintf(out, "V%.1fH%.1f", place(y, observed[k]), place(x, b.low + b.width * (double)(k + 1)));
+        fprintf(out, "V%.1fH%.1f", place(y, observed[k]),
+                place(x, b.low + b.width * (double)(k + 1)));
     fprintf(out, "V180'/>\n");
     draw_x_axis(out, x, 180);
     fprintf(out, "</svg></figure>\n");
@@ -295,11 +322,13 @@ typedef struct plane {
 static void find_dot(const data *d, const plane *p, size_t row, double *x, double *y)
 {
     double across = 0.618034 * (double)row, up = 0.754878 * (double)row; /* fractions fill [0, 1) */
-    *x = (double)d->rows[row * d->m + p->i] + (p->x_whole ? 0.5 * (across - floor(across) - 0.5) : 0);
+    *x = (double)d->rows[row * d->m + p->i]
+        + (p->x_whole ? 0.5 * (across - floor(across) - 0.5) : 0);
     *y = (double)d->rows[row * d->m + p->j] + (p->y_whole ? 0.5 * (up - floor(up) - 0.5) : 0);
 }
 
-static void draw_dots(FILE *out, const data *d, const plane *p, const char *colour, double radius, double opacity)
+static void draw_dots(FILE *out, const data *d, const plane *p, const char *colour, double radius,
+                      double opacity)
 {
     size_t every = d->n / DOTS + 1;
     fprintf(out, "<g style='fill:var(%s);fill-opacity:%g'>\n", colour, opacity);
@@ -307,7 +336,8 @@ static void draw_dots(FILE *out, const data *d, const plane *p, const char *colo
         double a, b;
         find_dot(d, p, r, &a, &b);
         if (a >= p->x.low && a <= p->x.high && b >= p->y.low && b <= p->y.high)
-            fprintf(out, "<circle cx='%.1f' cy='%.1f' r='%.1f'/>\n", place(p->x, a), place(p->y, b), radius);
+            fprintf(out, "<circle cx='%.1f' cy='%.1f' r='%.1f'/>\n", place(p->x, a), place(p->y, b),
+                    radius);
     }
     fprintf(out, "</g>\n");
 }
@@ -339,7 +369,8 @@ static void draw_rings(FILE *out, const comparison *c, const plane *p)
         b = place(p->y, b);
         int left = a > 430 || (k % 2 && a > 100); /* close ones have their numbers on two sides */
         fprintf(out,
-                "<circle cx='%.1f' cy='%.1f' r='7' fill='none' style='stroke:var(--ink);stroke-width:1.6'/>"
+                "<circle cx='%.1f' cy='%.1f' r='7' fill='none' "
+                "style='stroke:var(--ink);stroke-width:1.6'/>"
                 "<text text-anchor='%s' x='%.1f' y='%.1f'>%zu</text>\n",
                 a, b, left ? "end" : "start", a + (left ? -10 : 10), b + 4, d->lines[row]);
     }
@@ -369,7 +400,8 @@ void chart_pair(FILE *out, const comparison *c)
             named ? "The pair of columns whose correlation changed most."
                   : "The two columns with the smallest adjusted p.");
     if (rows_explain(c))
-        fprintf(out, " Ringed: the rows that contribute most, with their %s in the file.", d->place);
+        fprintf(out, " Ringed: the rows that contribute most, with their %s in the file.",
+                d->place);
     fprintf(out, "%s</figcaption></figure>\n",
             p.x_whole || p.y_whole ? " Whole numbers are spread a little, to be seen." : "");
 }
@@ -394,11 +426,15 @@ void chart_ranking(FILE *out, const comparison *candidates, const ranking *r)
         fprintf(out, "<text text-anchor='end' x='%d' y='%.0f'>", LABELS, y + 4);
         page_name(out, c->source, 20);
         fprintf(out,
-                "</text><line x1='%.1f' x2='%.1f' y1='%.0f' y2='%.0f' style='stroke:var(%s);stroke-width:3'/>"
+                "</text><line x1='%.1f' x2='%.1f' y1='%.0f' y2='%.0f' "
+                "style='stroke:var(%s);stroke-width:3'/>"
                 "<circle cx='%.1f' cy='%.0f' r='5' style='fill:var(%s)'/>\n",
-                place(x, item->low), place(x, item->high), y, y, colour, place(x, item->distance), y, colour);
+                place(x, item->low), place(x, item->high), y, y, colour, place(x, item->distance),
+                y, colour);
     }
     draw_x_axis(out, x, bottom);
-    fprintf(out, "</svg><figcaption>Distance from the recording, nearest first, with its interval. Red: rejected by "
-                 "its own test.</figcaption></figure>\n");
+    fprintf(out,
+            "</svg><figcaption>Distance from the recording, nearest first, with its interval. Red: "
+            "rejected by "
+            "its own test.</figcaption></figure>\n");
 }

@@ -47,7 +47,8 @@ static double read_time(const char **at)
     const char *c = *at;
     int hours = read_digits(&c, 2), minutes, seconds = 0;
     double fraction = 0;
-    if (hours < 0 || hours > 24 || *c++ != ':' || (minutes = read_digits(&c, 2)) < 0 || minutes > 59)
+    if (hours < 0 || hours > 24 || *c++ != ':' || (minutes = read_digits(&c, 2)) < 0
+        || minutes > 59)
         return -1;
     if (*c == ':') {
         c++;
@@ -107,7 +108,8 @@ static int read_number(const char *text, char mark, double *value)
 {
     char plain[64], *end, *found;
     size_t length = strlen(text);
-    if (length >= sizeof plain || strspn(text, mark == '.' ? "+-.0123456789eE" : "+-,0123456789eE") != length) {
+    if (length >= sizeof plain
+        || strspn(text, mark == '.' ? "+-.0123456789eE" : "+-,0123456789eE") != length) {
         if (mark != '.' || strspn(text, "+-.0123456789eE") != length)
             return 0;
         *value = strtod(text, &end); /* very many digits */
@@ -122,7 +124,8 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    static const char *const missing[] = { "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", NULL };
+    static const char *const missing[] = { "",     "na",   "n/a", "nan",  "+nan",
+                                           "-nan", "null", "-",   "#n/a", NULL };
     static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const yes[] = { "true", "yes", NULL };
@@ -152,12 +155,14 @@ cell_kind classify(const char *text, double *value)
         return CELL_TIME;
     if (strchr(text, ',') && strspn(text, "+-.,'0123456789eE") == length)
         return CELL_MARKED_NUMBER;
-    return strchr(text, ' ') && strspn(text, "+-.0123456789eE ") == length ? CELL_BLANKS : CELL_TEXT;
+    return strchr(text, ' ') && strspn(text, "+-.0123456789eE ") == length ? CELL_BLANKS
+                                                                           : CELL_TEXT;
 }
 
 int is_numeric(cell_kind kind)
 {
-    return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_DATE || kind == CELL_TIME;
+    return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_DATE
+        || kind == CELL_TIME;
 }
 
 int looks_numeric(const char *line, char separator)
@@ -190,9 +195,7 @@ static cell_kind cell_read(const table *t, size_t row, size_t column, double *va
         return isfinite(*value) ? CELL_NUMBER : isnan(*value) ? CELL_MISSING : CELL_INFINITE;
     }
     cell_kind kind = classify(t->cells[t->first_cell + row * t->columns + column], value);
-    if (kind == CELL_BLANKS && t->columns > 1)
-        return CELL_TEXT;
-    return kind;
+    return kind == CELL_BLANKS ? CELL_TEXT : kind;
 }
 
 /* What is wrong with a cell, as the end of: "1,5" ... */
@@ -202,14 +205,14 @@ static const char *kind_problem(cell_kind kind)
     case CELL_INFINITE: return "is not a finite number. Remove the row";
     case CELL_COMMA_NUMBER:
     case CELL_MARKED_NUMBER:
-        return "has a decimal comma (or a mark for thousands). A number is written with a decimal point and "
-               "no other mark: 1234.5. Decimal commas are read where columns are separated by semicolons "
+        return "has a decimal comma (or a mark for thousands). A number is written with a decimal "
+               "point and "
+               "no other mark: 1234.5. Decimal commas are read where columns are separated by "
+               "semicolons "
                "or tabs and no number has a point";
-    case CELL_BLANKS:
-        return "where one number was expected. Columns are separated by commas, semicolons or tabs, not by "
-               "blanks";
     case CELL_DATE:
-    case CELL_TIME: return "is a date or a time, but other values of the column are not. Correct it";
+    case CELL_TIME:
+        return "is a date or a time, but other values of the column are not. Correct it";
     case CELL_FLAG: return "is not a number, but other values of the column are. Correct it";
     default: return "is not a number. Correct it";
     }
@@ -219,13 +222,15 @@ static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kin
 {
     char room[CELL_ROOM], *where = NULL;
     const char *name = t->names[column], *text = cell_text(t, row, column, room);
-    append(&where, "%s, %s %zu, column %zu (%.200s)", t->file, t->place, t->lines[row], column + 1, name);
+    append(&where, "%s, %s %zu, column %zu (%.200s)", t->file, t->place, t->lines[row], column + 1,
+           name);
     if (kind == CELL_MISSING || kind == CELL_MAYBE_MISSING)
-        fail("%s: a missing value (\"%.40s\"). Every row must be complete here: remove the row, fill it in, or "
+        fail("%s: a missing value (\"%.40s\"). Every row must be complete here: remove the row, "
+             "fill it in, or "
              "leave the column out: --leave-out %.200s",
              where, text, name);
-    fail("%s: \"%.40s\" %s, or leave the column out: --leave-out %.200s%s", where, text, kind_problem(kind),
-         name, hint);
+    fail("%s: \"%.40s\" %s, or leave the column out: --leave-out %.200s%s", where, text,
+         kind_problem(kind), name, hint);
 }
 
 /* ======== what kind is a column of? ======== */
@@ -271,7 +276,7 @@ static column_type decide_type(const census *c, int forced, const table *t, cons
     append(&hint, ", or say that it is a category: --categories %.200s", name);
     if (forced)
         return COLUMN_CATEGORY;
-    for (int kind = CELL_INFINITE; kind <= CELL_BLANKS; kind++)
+    for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
         if (c->count[kind])
             refuse_kind(c, (cell_kind)kind, "");
     if (c->count[CELL_TEXT] && numbers + dates + times > 0)
@@ -336,16 +341,19 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
             double value;
             size_t place = tables[k]->picked[which];
             const char *text = cell_text(tables[k], r, place, room);
-            if (!is_value(cell_read(tables[k], r, place, &value)) || find_name(&c->index, text) != NOT_FOUND)
+            if (!is_value(cell_read(tables[k], r, place, &value))
+                || find_name(&c->index, text) != NOT_FOUND)
                 continue;
             if (c->value_count == most && forced)
                 fail("--categories %s: more than %zu different values", c->name, most);
             if (c->value_count == most)
-                fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %zu "
-                     "different texts the column is no category by itself. Leave it out: --leave-out %.200s; "
+                fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
+                     "than %zu "
+                     "different texts the column is no category by itself. Leave it out: "
+                     "--leave-out %.200s; "
                      "or say that it is one: --categories %.200s",
-                     tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name, text, most,
-                     c->name, c->name);
+                     tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,
+                     text, most, c->name, c->name);
             c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
             c->values[c->value_count++] = copy_text(text, strlen(text));
             free_index(&c->index);
@@ -370,7 +378,8 @@ static void add_category_names(encoding *e, const column_info *c)
         char *name = NULL, *value;
         if (v == c->value_count && !e->other)
             break;
-        value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v])) : copy_text("(other)", 7);
+        value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v]))
+                                   : copy_text("(other)", 7);
         append(&name, "%s=%s", c->name, value);
         add_name(e, name, v == c->value_count);
         free(value);
@@ -382,13 +391,16 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
     char name[256];
     cut_text(c->name, 40, 0, name, sizeof name);
     if (c->type == COLUMN_CATEGORY)
-        note(list, "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.", name,
-             c->value_count + (size_t)e->other, PLURAL(c->value_count + (size_t)e->other),
+        note(list,
+             "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.",
+             name, c->value_count + (size_t)e->other, PLURAL(c->value_count + (size_t)e->other),
              e->other ? " of a preliminary draw and one for all others" : "");
     else if (c->type == COLUMN_FLAG)
         note(list, "Column %s: true and yes are read as 1, false and no as 0.", name);
     else if (c->type == COLUMN_DATE)
-        note(list, "Column %s holds dates: read as days since 1970-01-01, times as fractions of a day.", name);
+        note(list,
+             "Column %s holds dates: read as days since 1970-01-01, times as fractions of a day.",
+             name);
     else if (c->type == COLUMN_TIME)
         note(list, "Column %s holds times of day: read as seconds since midnight.", name);
 }
@@ -523,10 +535,11 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         if (missing[i])
             append(&columns, "%s%.60s %zu", shown++ ? ", " : "", e->columns[i].name, missing[i]);
     if (d->n == 0)
-        fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out", d->file,
-             columns);
-    note(list, "%zu of the %zu rows of %s have a missing value and were left out (%s). --missing refuse "
-               "stops instead.",
+        fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
+             d->file, columns);
+    note(list,
+         "%zu of the %zu rows of %s have a missing value and were left out (%s). --missing refuse "
+         "stops instead.",
          left_out, d->file_rows, d->file, columns);
     free(columns);
 }

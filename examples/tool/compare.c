@@ -27,13 +27,15 @@ static void check_constants(comparison *c)
             add_to_list(same ? &both : &only, a->names[i]);
     }
     if (constant == a->m)
-        fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file, b->file,
-             both ? both : "", both && only ? ", " : "", only ? only : "");
+        fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file,
+             b->file, both ? both : "", both && only ? ", " : "", only ? only : "");
     if (both)
-        note(&c->notes, "Constant, with the same value on both sides, and so of no weight: %s.", both);
+        note(&c->notes, "Constant, with the same value on both sides, and so of no weight: %s.",
+             both);
     if (only)
         note(&c->notes,
-             "Constant in the synthetic rows but not the same in the observed ones: %s. Such a column alone "
+             "Constant in the synthetic rows but not the same in the observed ones: %s. Such a "
+             "column alone "
              "may decide the test.",
              only);
     free(both);
@@ -66,8 +68,10 @@ static void check_dependence(comparison *c)
     }
     if (largest > 0.2 && largest > 5 / sqrt((double)d->n))
         note(&c->notes,
-             "Neighbouring observed rows resemble each other (column %s, correlation %.2f). If rows follow each "
-             "other in time, the p-value is too small: use --block with the rows of one session. If the file "
+             "Neighbouring observed rows resemble each other (column %s, correlation %.2f). If "
+             "rows follow each "
+             "other in time, the p-value is too small: use --block with the rows of one session. "
+             "If the file "
              "is only sorted, all is well.",
              cut_text(d->names[worst], 40, 0, name, sizeof name), largest);
 }
@@ -78,11 +82,14 @@ static void check_copies(comparison *c)
     const data *a = &c->observed, *b = &c->synthetic;
     c->copies = count_copies(a, b);
     if (c->copies.same_file)
-        note(&c->notes, "%s and %s hold the same bytes: this is one file compared with itself.", a->file, b->file);
+        note(&c->notes, "%s and %s hold the same bytes: this is one file compared with itself.",
+             a->file, b->file);
     else if (c->copies.suspicious)
         note(&c->notes,
-             "%zu of the %zu rows of %s are observed rows, number for number, which is far more than rows repeat "
-             "by nature (within %s %zu of %zu rows occur more than once). If the source has learnt them by heart, "
+             "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
+             "than rows repeat "
+             "by nature (within %s %zu of %zu rows occur more than once). If the source has learnt "
+             "them by heart, "
              "or the files overlap, p means nothing: test with rows that it has never seen.",
              c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
 }
@@ -94,8 +101,8 @@ static void whole_blocks(comparison *c, data *d)
     if (d->n < block)
         fail("--block %zu: %s has only %zu rows", block, d->file, d->n);
     if (rest > 0)
-        note(&c->notes, "The last %zu row%s of %s %s not a whole block and %s left out.", rest, PLURAL(rest), d->file,
-             rest == 1 ? "is" : "are", rest == 1 ? "was" : "were");
+        note(&c->notes, "The last %zu row%s of %s %s not a whole block and %s left out.", rest,
+             PLURAL(rest), d->file, rest == 1 ? "is" : "are", rest == 1 ? "was" : "were");
     d->n -= rest;
 }
 
@@ -103,11 +110,13 @@ static void whole_blocks(comparison *c, data *d)
 static void limit_observed(comparison *c)
 {
     const settings *s = c->settings;
-    size_t all = c->observed.n, block = s->options.block, made = c->synthetic.n, least = npksd_samples_minimum(1);
+    size_t all = c->observed.n, block = s->options.block, made = c->synthetic.n,
+           least = npksd_samples_minimum(1);
     if (s->take && all > s->take && s->take >= block) {
         c->observed = take_rows(&c->observed, s->take, block, s->options.seed);
         note(&c->notes,
-             "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time that grows with "
+             "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time that "
+             "grows with "
              "their square (with --features 512 it does not).",
              c->observed.n, all);
         all = c->observed.n;
@@ -115,12 +124,14 @@ static void limit_observed(comparison *c)
     if (made >= npksd_samples_minimum(all))
         return;
     if (made < least || 2 * made < block)
-        fail("%s: too few rows: %zu. At least %zu are needed, and ten times as many as observed rows are "
+        fail("%s: too few rows: %zu. At least %zu are needed, and ten times as many as observed "
+             "rows are "
              "better. Make more",
              c->synthetic.file, made, least > (block + 1) / 2 ? least : (block + 1) / 2);
     c->observed = take_rows(&c->observed, 2 * made, block, s->options.seed);
     note(&c->notes,
-         "%s has only %zu rows: %zu of the %zu observed rows were taken at random, the most that so few can be "
+         "%s has only %zu rows: %zu of the %zu observed rows were taken at random, the most that "
+         "so few can be "
          "compared with. Make more: ten times as many as observed rows are better.",
          c->synthetic.file, made, c->observed.n, all);
 }
@@ -157,7 +168,8 @@ static void make_room(comparison *c)
 {
     size_t m = c->observed.m, n = c->observed.n;
     npksd_diagnosis *d = &c->diagnosis;
-    npksd_real *space = (npksd_real *)memory(NULL, 4 * m + n + c->settings->options.replicates, sizeof *space);
+    npksd_real *space =
+        (npksd_real *)memory(NULL, 4 * m + n + c->settings->options.replicates, sizeof *space);
     memset(d, 0, sizeof *d);
     d->coordinate_p = space;
     d->coordinate_p_adjusted = space + m;
@@ -193,7 +205,8 @@ static void order_columns_and_rows(comparison *c)
 static npksd_status test_samples(comparison *c, size_t n, size_t rows)
 {
     return npksd_test_samples_diagnose(c->observed.rows, n, c->synthetic.rows, rows, c->observed.m,
-                                       &c->settings->options, &c->result, &c->diagnosis, c->null_values);
+                                       &c->settings->options, &c->result, &c->diagnosis,
+                                       c->null_values);
 }
 
 /* The test of an eighth of the rows tells how long all of them will take. */
@@ -242,7 +255,8 @@ void compare_generator(comparison *c, const program_source *source)
     check_constants(c);
     check_status(status);
     if (program_said(source->program))
-        note(&c->notes, "The generator wrote to its standard error: %.200s", program_said(source->program));
+        note(&c->notes, "The generator wrote to its standard error: %.200s",
+             program_said(source->program));
     c->seconds = now_seconds() - start;
     order_columns_and_rows(c);
 }

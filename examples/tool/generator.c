@@ -58,7 +58,8 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     char *text = program_draw(source->program, stream_seed(s->options.seed, stream), next, &bytes);
     table_parse(t, "the generator's output", text, bytes, source->format);
     if (t->n != s->program.rows)
-        fail("the generator printed %zu row%s, but was asked for %zu ({rows} in CMD, or the environment "
+        fail("the generator printed %zu row%s, but was asked for %zu ({rows} in CMD, or the "
+             "environment "
              "variable NPKSD_ROWS): %s",
              t->n, PLURAL(t->n), s->program.rows, s->program.command);
     table_match(source->names, t);
@@ -87,7 +88,8 @@ static void check_repetition(generator *g, const npksd_real *rows, size_t n, siz
     int equal = g->last_rows && r < n && memcmp(g->last_rows, rows, n * bytes) == 0;
     g->equal_calls = equal ? g->equal_calls + 1 : 0;
     if (g->equal_calls == SUSPICIOUS)
-        fail("the generator prints the same rows for every seed. It must use {seed} in CMD, the environment "
+        fail("the generator prints the same rows for every seed. It must use {seed} in CMD, the "
+             "environment "
              "variable NPKSD_SEED or, with --server, the second number of each line: %s",
              g->comparison->settings->program.command);
     g->last_rows = (npksd_real *)memory(g->last_rows, n * m, sizeof *rows);
@@ -128,7 +130,8 @@ static void check_seed(generator *g, const npksd_real *rows, size_t bytes)
     draw_rows(g, g->stream, &again);
     if (memcmp(rows, again.rows, bytes) != 0)
         note(&g->comparison->notes,
-             "The generator prints other rows when it is given the same seed: the answer is valid, but cannot "
+             "The generator prints other rows when it is given the same seed: the answer is valid, "
+             "but cannot "
              "be repeated. Let it use {seed}.");
     data_free(&again);
 }
@@ -164,8 +167,8 @@ npksd_status test_generator(comparison *c, npksd_options *options, const program
     options->rng.seek_fn = seek_stream;
     options->rng.user_data = &g;
     npksd_status status =
-        npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g, options,
-                            &c->result, &c->diagnosis, c->null_values);
+        npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
+                            options, &c->result, &c->diagnosis, c->null_values);
     free(g.last_rows);
     return status;
 }

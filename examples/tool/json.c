@@ -92,7 +92,8 @@ static void print_rows(const comparison *c)
     printf("    \"worst_rows\": [");
     for (size_t k = 0; rows_explain(c) && k < WORST_ROWS && k < c->observed.n; k++) {
         size_t row = c->row_order[k];
-        printf("%s\n        { \"%s\": %zu, ", k ? "," : "", c->observed.place, c->observed.lines[row]);
+        printf("%s\n        { \"%s\": %zu, ", k ? "," : "", c->observed.place,
+               c->observed.lines[row]);
         member("influence", (double)c->diagnosis.row_influence[row], " }");
     }
     printf("\n    ],\n");
@@ -103,10 +104,11 @@ static void print_settings(const settings *s)
     const npksd_options *o = &s->options;
     fputs("    \"settings\": { ", stdout);
     member("alpha", (double)o->alpha, ", ");
-    printf("\"seed\": %llu, \"replicates\": %zu, \"fit_rows\": %zu, \"pilot\": %zu,\n        \"summary\": \"%s\", "
+    printf("\"seed\": %llu, \"replicates\": %zu, \"fit_rows\": %zu, \"pilot\": %zu,\n        "
+           "\"summary\": \"%s\", "
            "\"estimator\": \"%s\", ",
-           (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot, summary_words[o->summary],
-           estimator_words[o->estimator]);
+           (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot,
+           summary_words[o->summary], estimator_words[o->estimator]);
     member("smooth", (double)o->smooth, ", ");
     printf("\"features\": %zu, \"block\": %zu },\n", o->features, o->block);
 }
@@ -128,18 +130,21 @@ static void print_source(const comparison *c)
 {
     printf("    \"observed_rows_used\": %zu,\n", c->observed.n);
     if (c->settings->program.command) {
-        char *command = clean_text(c->settings->program.command, strlen(c->settings->program.command));
+        char *command =
+            clean_text(c->settings->program.command, strlen(c->settings->program.command));
         line_text("generator", command);
         printf("    \"generator_calls\": %zu,\n", c->program_calls);
         free(command);
         return;
     }
     line_text("synthetic", c->synthetic.file);
-    printf("    \"synthetic_rows\": %zu,\n    \"synthetic_rows_used\": %zu,\n", c->synthetic.file_rows,
-           c->synthetic.n);
-    printf("    \"copies\": { \"synthetic_rows\": %zu, \"repeated_observed_rows\": %zu, \"suspicious\": %s, "
+    printf("    \"synthetic_rows\": %zu,\n    \"synthetic_rows_used\": %zu,\n",
+           c->synthetic.file_rows, c->synthetic.n);
+    printf("    \"copies\": { \"synthetic_rows\": %zu, \"repeated_observed_rows\": %zu, "
+           "\"suspicious\": %s, "
            "\"same_file\": %s },\n",
-           c->copies.rows, c->copies.repeated, truth(c->copies.suspicious), truth(c->copies.same_file));
+           c->copies.rows, c->copies.repeated, truth(c->copies.suspicious),
+           truth(c->copies.same_file));
 }
 
 static void print_comparison(const comparison *c, int common)
@@ -189,7 +194,8 @@ static void print_ranking(const comparison *candidates, const ranking *r)
 void print_json(const comparison *candidates, size_t count, const ranking *r)
 {
     const comparison *c = &candidates[0];
-    printf("{\n    \"npksd\": \"%d.%d.%d\",\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
+    printf("{\n    \"npksd\": \"%d.%d.%d\",\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR,
+           NPKSD_VERSION_PATCH);
     line_text("command", c->settings->command);
     line_text("observed", c->observed.file);
     printf("    \"observed_rows\": %zu,\n", c->observed.file_rows);

@@ -18,7 +18,7 @@ enum { MOST_JOBS = 64 };
 
 static void print_help(const char *name)
 {
-    fputs("npksd OBSERVED SYNTHETIC...      files, CSV or .npy; - is stdin; several are ranked\n"
+    fputs("npksd OBSERVED SYNTHETIC...      files, CSV or .npy; - is stdin\n"
           "npksd OBSERVED --generator CMD   CMD prints {rows} rows for a {seed}\n"
           "npksd OBSERVED --server CMD      CMD reads lines \"rows seed\", answers with CSV\n"
           "Could the observed rows have come from what made the synthetic rows?\n"
@@ -190,13 +190,16 @@ static void check_settings(const settings *s, const given_options *given)
 {
     const char *command = s->program.command;
     if (!s->observed_file || (s->file_count == 0 && !command))
-        fail("%s: name the file of observed rows, then a file of synthetic rows or --generator CMD. npksd --help "
+        fail("%s: name the file of observed rows, then a file of synthetic rows or --generator "
+             "CMD. npksd --help "
              "has an example",
              s->observed_file ? "nothing to compare with" : "no file");
     if (s->file_count && command)
-        fail("%s and %s: one of them, not both", s->files[0], s->program.server ? "--server" : "--generator");
+        fail("%s and %s: one of them, not both", s->files[0],
+             s->program.server ? "--server" : "--generator");
     if (command && given->for_files)
-        fail("%s: for files only; with a generator the whole of %s is one data set, whose rows may depend on each "
+        fail("%s: for files only; with a generator the whole of %s is one data set, whose rows may "
+             "depend on each "
              "other",
              given->for_files, s->observed_file);
     if (!command && given->for_programs)
@@ -229,7 +232,8 @@ static void read_arguments(settings *s, int argc, char **argv)
 /* How to repeat this run: the words of the command line, quoted where a shell would want it. */
 static char *quote_command(int argc, char **argv)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
     char *text = NULL;
     for (int k = 0; k < argc; k++) {
         int bare = argv[k][0] && strspn(argv[k], plain) == strlen(argv[k]);
@@ -261,16 +265,18 @@ static void read_table(session *run, table *t, const char *file)
 {
     table_read(t, file, &run->settings.format);
     if (t->unnamed_first)
-        note(&run->notes, "The first column of %s has no name and was left out: names of rows.", t->file);
+        note(&run->notes, "The first column of %s has no name and was left out: names of rows.",
+             t->file);
     if (t->comments)
-        note(&run->notes, "%d comment line%s at the top of %s %s skipped.", t->comments, PLURAL(t->comments), t->file,
-             t->comments == 1 ? "was" : "were");
+        note(&run->notes, "%d comment line%s at the top of %s %s skipped.", t->comments,
+             PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
 }
 
 static void check_observed(const data *d)
 {
     if (d->n < 2)
-        fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible", d->file, d->n);
+        fail("%s: too few rows%s: %zu. At least 2 are needed, and 50 or more are sensible", d->file,
+             d->n < d->file_rows ? " without a missing value" : "", d->n);
 }
 
 static void start_comparison(session *run, comparison *c)
@@ -293,11 +299,14 @@ static void read_files(session *run)
         all[k] = &run->tables[k];
         read_table(run, all[k], k ? s->files[k - 1] : s->observed_file);
         if (k && table_match(all[0], all[k]))
-            note(&run->notes, "The columns of %s stand in another order; they were matched by name.", all[k]->file);
+            note(&run->notes,
+                 "The columns of %s stand in another order; they were matched by name.",
+                 all[k]->file);
     }
     list_check(&s->format.leave_out);
     list_check(&s->format.categories);
-    size_t *kept = find_kept(all, run->count + 1, s->format.use.count > 0, &run->notes, &kept_count);
+    size_t *kept =
+        find_kept(all, run->count + 1, s->format.use.count > 0, &run->notes, &kept_count);
     for (size_t k = 0; k <= run->count; k++)
         table_keep(all[k], kept, kept_count);
     encoding_make(&run->encoding, all, run->count + 1, 0, &run->notes);
@@ -322,7 +331,8 @@ static void test_files(session *run)
     for (size_t k = 0; k < run->count; k++)
         compare_files(&run->candidates[k]);
     if (run->count > 1)
-        rank_candidates(&run->ranking, &run->observed, run->candidates, run->count, s->options.seed);
+        rank_candidates(&run->ranking, &run->observed, run->candidates, run->count,
+                        s->options.seed);
 }
 
 /* Many rows and a program: the time must not grow with their square. */
@@ -333,7 +343,8 @@ static void choose_features(session *run, size_t n)
         return;
     s->options.features = AUTO_FEATURES;
     note(&run->notes,
-         "Many rows: linear time with %d random features. --features 0 is exact, in a time that grows with the "
+         "Many rows: linear time with %d random features. --features 0 is exact, in a time that "
+         "grows with the "
          "square of the rows.",
          AUTO_FEATURES);
 }
@@ -353,7 +364,8 @@ static void prepare_program(session *run, program_source *source, table *names)
     source->program = program_open(&s->program);
     source->format = &s->format;
     source->names = names;
-    table *drawn = preliminary_tables(source, s, &count), **all = (table **)memory(NULL, count, sizeof *all);
+    table *drawn = preliminary_tables(source, s, &count),
+          **all = (table **)memory(NULL, count, sizeof *all);
     for (size_t k = 0; k < count; k++)
         all[k] = &drawn[k];
     list_check(&s->format.leave_out);
@@ -404,7 +416,8 @@ static void answer_at_once(int argc, char **argv)
             exit(0);
         }
         if (strcmp(argv[k], "--version") == 0) {
-            printf("npksd %d.%d.%d\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
+            printf("npksd %d.%d.%d\n", NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR,
+                   NPKSD_VERSION_PATCH);
             exit(0);
         }
     }

@@ -177,7 +177,8 @@ static const char *quote_errors(job *j)
 static void check_exit(job *j, int status)
 {
     if (WIFSIGNALED(status))
-        fail("the generator was ended by signal %d: %s%s", WTERMSIG(status), j->command, quote_errors(j));
+        fail("the generator was ended by signal %d: %s%s", WTERMSIG(status), j->command,
+             quote_errors(j));
     if (WEXITSTATUS(status) != 0)
         fail("the generator failed with exit status %d%s: %s%s", WEXITSTATUS(status),
              WEXITSTATUS(status) == 127 ? " (no such program)" : "", j->command, quote_errors(j));
@@ -195,8 +196,8 @@ static void read_errors(program *p, job *j)
         j->said[j->error_length] = '\0';
         j->errors += (size_t)got;
         if (j->errors > MOST_ERRORS)
-            fail("the generator floods its standard error with more than %d MB: %s%s", MOST_ERRORS >> 20,
-                 j->command, quote_errors(j));
+            fail("the generator floods its standard error with more than %d MB: %s%s",
+                 MOST_ERRORS >> 20, j->command, quote_errors(j));
         if (got < (ssize_t)sizeof part)
             break;
     }
@@ -213,7 +214,8 @@ static void look_at(program *p, job *j, size_t from)
         if (c == '\n' && !j->quoted) {
             if (p->settings.server && j->line_empty) {
                 if (k + 1 < j->bytes)
-                    fail("the generator went on behind the empty line that ends an answer: %s", j->command);
+                    fail("the generator went on behind the empty line that ends an answer: %s",
+                         j->command);
                 j->state = JOB_DONE;
             }
             j->lines++;
@@ -222,7 +224,8 @@ static void look_at(program *p, job *j, size_t from)
             j->line_empty = 0;
     }
     if (j->lines > p->settings.rows + EXTRA_LINES || j->bytes > p->most_bytes)
-        fail("the generator prints more than the %zu rows that it was asked for ({rows} in CMD, or the "
+        fail("the generator prints more than the %zu rows that it was asked for ({rows} in CMD, or "
+             "the "
              "environment variable NPKSD_ROWS): %s",
              p->settings.rows, j->command);
 }
@@ -248,7 +251,8 @@ static int has_ended(const job *j)
 {
     siginfo_t info;
     memset(&info, 0, sizeof info);
-    return waitid(P_PID, (id_t)j->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == j->pid;
+    return waitid(P_PID, (id_t)j->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0
+        || info.si_pid == j->pid;
 }
 
 /* Ends what the program left behind, and returns its exit status. */
@@ -269,7 +273,8 @@ static void finish_job(program *p, job *j)
     read_errors(p, j);
     check_exit(j, reap(j));
     if (p->settings.server)
-        fail("the generator ended before it was told to. With --server it reads lines \"rows seed\" until "
+        fail("the generator ended before it was told to. With --server it reads lines \"rows "
+             "seed\" until "
              "there are no more, and answers each with CSV and an empty line: %s%s",
              j->command, quote_errors(j));
     if (j->bytes == 0)
@@ -321,10 +326,16 @@ static void wait_for(program *p, job *wanted)
         for (size_t k = 0; k < p->settings.jobs; k++)
             finish_job(p, &p->jobs[k]);
         wanted->waited += now_seconds() - start;
-        if (wanted->state == JOB_BUSY && p->settings.timeout > 0 && wanted->waited > p->settings.timeout)
-            fail("the generator took more than %g s for one data set; --timeout SECONDS allows more, "
+        if (wanted->state == JOB_BUSY && p->settings.timeout > 0
+            && wanted->waited > p->settings.timeout)
+            fail("the generator took more than %g s for one data set%s. --timeout SECONDS allows "
+                 "more, "
                  "--timeout 0 has no limit: %s%s",
-                 p->settings.timeout, wanted->command, quote_errors(wanted));
+                 p->settings.timeout,
+                 p->settings.server
+                     ? " (does it print the empty line that ends an answer, and flush its output?)"
+                     : "",
+                 wanted->command, quote_errors(wanted));
     }
 }
 

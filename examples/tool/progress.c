@@ -83,8 +83,7 @@ static void move_bar(int number)
 {
     double passed = now_seconds() - bar.start, share = passed / bar.forecast;
     (void)number;
-    draw_bar(share < 0.99 ? share : 0.99,
-                      share < 0.99 ? bar.forecast - passed + 0.5 : 1);
+    draw_bar(share < 0.99 ? share : 0.99, share < 0.99 ? bar.forecast - passed + 0.5 : 1);
 }
 
 /* From now on the bar moves by itself: the work should take so many seconds. */

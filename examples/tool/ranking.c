@@ -18,7 +18,8 @@ static double *scale_rows(const data *d, const double *mean, const double *sd)
     double *points = (double *)memory(NULL, d->n * d->m, sizeof *points);
     for (size_t r = 0; r < d->n; r++)
         for (size_t i = 0; i < d->m; i++)
-            points[r * d->m + i] = sd[i] > 0 ? ((double)d->rows[r * d->m + i] - mean[i]) / sd[i] : 0;
+            points[r * d->m + i] =
+                sd[i] > 0 ? ((double)d->rows[r * d->m + i] - mean[i]) / sd[i] : 0;
     return points;
 }
 
@@ -40,7 +41,8 @@ static float *distances(const double *a, size_t n, const double *b, size_t rows,
 /* Mean over pairs, row r of one side counted u[r] times and row k of the other v[k] times. Within
    one side a row is not paired with itself: a resample has many such pairs, and they would look like
    nearness. */
-static double mean_distance(const float *d, const unsigned *u, size_t n, const unsigned *v, size_t rows, int within)
+static double mean_distance(const float *d, const unsigned *u, size_t n, const unsigned *v,
+                            size_t rows, int within)
 {
     double sum = 0, weight = 0;
     for (size_t r = 0; r < n; r++) {
@@ -75,14 +77,18 @@ static void resample(cloud *c, npksd_rng *rng)
 
 static double energy(const cloud *observed, double observed_spread, const cloud *c)
 {
-    return 2 * mean_distance(c->across, observed->counts, observed->n, c->counts, c->n, 0) - observed_spread
-        - mean_distance(c->within, c->counts, c->n, c->counts, c->n, 1);
+    return 2 * mean_distance(c->across, observed->counts, observed->n, c->counts, c->n, 0)
+        - observed_spread - mean_distance(c->within, c->counts, c->n, c->counts, c->n, 1);
 }
 
-static double spread(const cloud *c) { return mean_distance(c->within, c->counts, c->n, c->counts, c->n, 1); }
+static double spread(const cloud *c)
+{
+    return mean_distance(c->within, c->counts, c->n, c->counts, c->n, 1);
+}
 
 /* All rows together, at most RANKED_ROWS of each file, picked at random. */
-static data *sample_files(const data *observed, const comparison *candidates, size_t count, uint64_t seed)
+static data *sample_files(const data *observed, const comparison *candidates, size_t count,
+                          uint64_t seed)
 {
     data *parts = (data *)memory(NULL, count + 1, sizeof *parts);
     parts[0] = take_rows(observed, RANKED_ROWS, 1, seed);
@@ -171,10 +177,12 @@ static void bootstrap(ranking *r, cloud *clouds, uint64_t seed)
     free(values);
 }
 
-void rank_candidates(ranking *r, const data *observed, const comparison *candidates, size_t count, uint64_t seed)
+void rank_candidates(ranking *r, const data *observed, const comparison *candidates, size_t count,
+                     uint64_t seed)
 {
     cloud *clouds = make_clouds(sample_files(observed, candidates, count, seed), count + 1);
-    double *keys = (double *)memory(NULL, count, sizeof *keys), observed_spread = spread(&clouds[0]);
+    double *keys = (double *)memory(NULL, count, sizeof *keys),
+           observed_spread = spread(&clouds[0]);
     memset(r, 0, sizeof *r);
     r->count = count;
     r->observed_rows = clouds[0].n;
@@ -188,9 +196,12 @@ void rank_candidates(ranking *r, const data *observed, const comparison *candida
     r->order = sort_down(keys, count);
     bootstrap(r, clouds, seed);
     append(&r->words,
-           "Energy distance to the recording, columns scaled by their deviation over all files, at most %d rows of "
-           "each file; 0 is no difference, and chance brings values on both sides of it. Interval and best: %d "
-           "resamples of the rows. This is a description, not a test: the nearest may still be rejected, and "
+           "Energy distance to the recording, columns scaled by their deviation over all files, at "
+           "most %d rows of "
+           "each file; 0 is no difference, and chance brings values on both sides of it. Interval "
+           "and best: %d "
+           "resamples of the rows. This is a description, not a test: the nearest may still be "
+           "rejected, and "
            "where intervals overlap the order may be chance.",
            RANKED_ROWS, RANKED_RESAMPLES);
     free(keys);

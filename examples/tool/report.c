@@ -54,20 +54,24 @@ static void column_table(FILE *out, const comparison *c)
 {
     const npksd_diagnosis *d = &c->diagnosis;
     size_t m = c->observed.m, shown = m < TABLE_COLUMNS ? m : TABLE_COLUMNS;
-    fprintf(out, "<div class='scroll'><table><tr><th>column</th><th>adjusted p</th><th>shift</th><th>distance</th>"
-                 "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
+    fprintf(out,
+            "<div class='scroll'><table><tr><th>column</th><th>adjusted "
+            "p</th><th>shift</th><th>distance</th>"
+            "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
     for (size_t k = 0; k < shown; k++) {
         size_t i = c->column_order[k];
         fprintf(out, "<tr><td>");
         page_name(out, c->observed.names[i], 40);
         fprintf(out,
-                "</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%.5g</td><td class='o'>%.5g</td>"
+                "</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%.5g</td><td "
+                "class='o'>%.5g</td>"
                 "<td class='s'>%.5g</td><td class='s'>%.5g</td></tr>\n",
-                (double)d->coordinate_p_adjusted[i], column_shift(c, i), column_distance(c, i), c->observed_mean[i],
-                c->observed_sd[i], c->synthetic_mean[i], c->synthetic_sd[i]);
+                (double)d->coordinate_p_adjusted[i], column_shift(c, i), column_distance(c, i),
+                c->observed_mean[i], c->observed_sd[i], c->synthetic_mean[i], c->synthetic_sd[i]);
     }
     fprintf(out,
-            "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard deviations. Distance: "
+            "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
+            "deviations. Distance: "
             "largest difference of the distribution functions, 0 to 1.</p>\n",
             c->settings->program.command ? "the generator's" : "synthetic");
 }
@@ -76,7 +80,8 @@ static void pair_table(FILE *out, const comparison *c)
 {
     const npksd_diagnosis *d = &c->diagnosis;
     fprintf(out,
-            "<div><div class='scroll'><table><tr><th>pair of columns</th><th>adjusted p</th><th>correlation, "
+            "<div><div class='scroll'><table><tr><th>pair of columns</th><th>adjusted "
+            "p</th><th>correlation, "
             "observed</th><th>%s</th></tr>\n",
             c->settings->program.command ? "generator" : "both files together");
     for (size_t k = 0; k < d->pair_count; k++) {
@@ -85,17 +90,22 @@ static void pair_table(FILE *out, const comparison *c)
         fprintf(out, ", ");
         page_name(out, c->observed.names[d->pairs[k].second], 24);
         fprintf(out, "</td><td>%.4f</td><td class='o'>%.2f</td><td class='s'>%.2f</td></tr>\n",
-                (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed, (double)d->pairs[k].expected);
+                (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed,
+                (double)d->pairs[k].expected);
     }
-    fprintf(out, "</table></div>\n<p class='muted'>Correlations of normal scores. p is adjusted for testing all "
-                 "pairs.</p></div>\n");
+    fprintf(out,
+            "</table></div>\n<p class='muted'>Correlations of normal scores. p is adjusted for "
+            "testing all "
+            "pairs.</p></div>\n");
 }
 
 static void row_table(FILE *out, const comparison *c)
 {
     const data *d = &c->observed;
-    fprintf(out, "<h2>Which rows contribute most?</h2>\n<div class='scroll'><table><tr><th>%s</th><th>contribution"
-                 "</th>",
+    fprintf(out,
+            "<h2>Which rows contribute most?</h2>\n<div "
+            "class='scroll'><table><tr><th>%s</th><th>contribution"
+            "</th>",
             d->place);
     for (size_t k = 0; k < ROW_COLUMNS && k < d->m; k++) {
         fprintf(out, "<th>");
@@ -105,7 +115,8 @@ static void row_table(FILE *out, const comparison *c)
     fprintf(out, "</tr>\n");
     for (size_t k = 0; k < WORST_ROWS && k < d->n; k++) {
         size_t row = c->row_order[k];
-        fprintf(out, "<tr><td>%zu</td><td>%.3g</td>", d->lines[row], (double)c->diagnosis.row_influence[row]);
+        fprintf(out, "<tr><td>%zu</td><td>%.3g</td>", d->lines[row],
+                (double)c->diagnosis.row_influence[row]);
         for (size_t i = 0; i < ROW_COLUMNS && i < d->m; i++)
             fprintf(out, "<td>%.6g</td>", (double)d->rows[row * d->m + c->column_order[i]]);
         fprintf(out, "</tr>\n");
@@ -115,14 +126,17 @@ static void row_table(FILE *out, const comparison *c)
 
 static void ranking_table(FILE *out, const comparison *candidates, const ranking *r)
 {
-    fprintf(out, "<div class='scroll'><table><tr><th>candidate</th><th>distance</th><th>95 %% interval</th>"
-                 "<th>best</th><th>its own test</th></tr>\n");
+    fprintf(
+        out,
+        "<div class='scroll'><table><tr><th>candidate</th><th>distance</th><th>95 %% interval</th>"
+        "<th>best</th><th>its own test</th></tr>\n");
     for (size_t k = 0; k < r->count; k++) {
         const ranked *item = &r->items[r->order[k]];
         fprintf(out, "<tr><td>");
         page_name(out, candidates[r->order[k]].source, 40);
-        fprintf(out, "</td><td>%.4f</td><td>%.4f to %.4f</td><td>%.0f %%</td><td>%s</td></tr>\n", item->distance,
-                item->low, item->high, 100 * item->best, candidates[r->order[k]].headline);
+        fprintf(out, "</td><td>%.4f</td><td>%.4f to %.4f</td><td>%.0f %%</td><td>%s</td></tr>\n",
+                item->distance, item->low, item->high, 100 * item->best,
+                candidates[r->order[k]].headline);
     }
     fprintf(out, "</table></div>\n<p class='muted'>");
     page_text(out, r->words);
@@ -135,26 +149,29 @@ static void source_row(FILE *out, const char *role, const data *d)
 {
     fprintf(out, "<tr><td>%s</td><td>", role);
     page_text(out, d->file);
-    fprintf(out, ": %zu rows, %zu used, %zu columns; FNV-1a of the file %016llx</td></tr>\n", d->file_rows, d->n, d->m,
-            (unsigned long long)d->checksum);
+    fprintf(out, ": %zu rows, %zu used, %zu columns; FNV-1a of the file %016llx</td></tr>\n",
+            d->file_rows, d->n, d->m, (unsigned long long)d->checksum);
 }
 
 static void result_row(FILE *out, const comparison *c)
 {
     const npksd_result *r = &c->result;
     fprintf(out,
-            "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading component %s, rows out of "
+            "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading "
+            "component %s, rows out of "
             "range %.1f %%, %.1f s</td></tr>\n",
-            (double)r->statistic, (double)r->threshold, (double)r->bandwidth, npksd_component_string(r->leading),
-            100 * (double)r->out_of_range, c->seconds);
+            (double)r->statistic, (double)r->threshold, (double)r->bandwidth,
+            npksd_component_string(r->leading), 100 * (double)r->out_of_range, c->seconds);
 }
 
 static void settings_table(FILE *out, const comparison *candidates, size_t count)
 {
     const settings *s = candidates[0].settings;
     const npksd_options *o = &s->options;
-    fprintf(out, "<h2>How to repeat it</h2>\n<div class='scroll'><table class='settings'><tr><td>command</td><td>"
-                 "<code>");
+    fprintf(out,
+            "<h2>How to repeat it</h2>\n<div class='scroll'><table "
+            "class='settings'><tr><td>command</td><td>"
+            "<code>");
     page_text(out, s->command);
     fprintf(out, "</code></td></tr>\n");
     source_row(out, "observed", &candidates[0].observed);
@@ -163,21 +180,24 @@ static void settings_table(FILE *out, const comparison *candidates, size_t count
         if (s->program.command) {
             fprintf(out, "<tr><td>generator</td><td><code>");
             page_text(out, s->program.command);
-            fprintf(out, "</code>, %zu data sets; the pictures show its first %zu rows</td></tr>\n", c->program_calls,
-                    c->synthetic.n);
+            fprintf(out, "</code>, %zu data sets; the pictures show its first %zu rows</td></tr>\n",
+                    c->program_calls, c->synthetic.n);
         } else
             source_row(out, "synthetic", &c->synthetic);
         result_row(out, c);
     }
     fprintf(out,
-            "<tr><td>settings</td><td>alpha %g, seed %llu, replicates %zu, fit rows %zu, pilot %zu, summary %s, "
+            "<tr><td>settings</td><td>alpha %g, seed %llu, replicates %zu, fit rows %zu, pilot "
+            "%zu, summary %s, "
             "estimator %s, smooth %g, features %zu, block %zu</td></tr>\n",
             (double)o->alpha, (unsigned long long)o->seed, o->replicates, o->fit_rows, o->pilot,
-            summary_words[o->summary], estimator_words[o->estimator], (double)o->smooth, o->features, o->block);
-    fprintf(out,
-            "<tr><td>made by</td><td>npksd %d.%d.%d; the same command on the same files gives the same "
-            "numbers</td></tr></table></div>\n",
-            NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
+            summary_words[o->summary], estimator_words[o->estimator], (double)o->smooth,
+            o->features, o->block);
+    fprintf(
+        out,
+        "<tr><td>made by</td><td>npksd %d.%d.%d; the same command on the same files gives the same "
+        "numbers</td></tr></table></div>\n",
+        NPKSD_VERSION_MAJOR, NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
 }
 
 /* ======== the page ======== */
@@ -206,7 +226,8 @@ static void verdict_item(FILE *out, const char *label, const char *text)
 
 static void verdict_box(FILE *out, const comparison *c)
 {
-    const char *rest = strchr(c->verdict + strlen(c->headline), ' '); /* the headline stands above */
+    const char *rest =
+        strchr(c->verdict + strlen(c->headline), ' '); /* the headline stands above */
     fprintf(out, "<div class='verdict%s'><strong>", c->result.reject ? " rejected" : "");
     page_text(out, c->headline);
     fprintf(out, "</strong><ul>\n");
@@ -221,13 +242,15 @@ static void verdict_box(FILE *out, const comparison *c)
 
 static void page_head(FILE *out, const char *title)
 {
-    fprintf(out, "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
-                 "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>");
+    fprintf(out,
+            "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
+            "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>");
     page_text(out, title);
     fprintf(out, " - npksd</title>\n<style>\n%s</style></head><body>\n", style);
 }
 
-static const char colours[] = "<span class='o'>observed</span> and <span class='s'>synthetic</span>";
+static const char colours[] =
+    "<span class='o'>observed</span> and <span class='s'>synthetic</span>";
 
 static void page_of_one(FILE *out, const comparison *c)
 {
@@ -246,8 +269,10 @@ static void page_of_one(FILE *out, const comparison *c)
     fprintf(out, "</section></div>\n<h2>How do they differ? %s</h2>\n<div class='two'>\n", colours);
     for (size_t k = 0; k < HISTOGRAMS && k < c->observed.m; k++)
         chart_histogram(out, c, c->column_order[k]);
-    fprintf(out, "</div><p class='muted'>Share of rows in each bar, the columns with the smallest adjusted p first. "
-                 "Values beyond the axis are in the outermost bars.</p>\n");
+    fprintf(out,
+            "</div><p class='muted'>Share of rows in each bar, the columns with the smallest "
+            "adjusted p first. "
+            "Values beyond the axis are in the outermost bars.</p>\n");
     column_table(out, c);
     if (c->observed.m > 1) {
         fprintf(out, "<h2>How do two columns go together? %s</h2>\n<div class='two'>\n", colours);
@@ -345,7 +370,8 @@ static void refuse_input(const settings *s, const char *file)
     struct stat page, input;
     if (stat(s->report, &page) == 0 && strcmp(file, "-") != 0 && stat(file, &input) == 0
         && page.st_dev == input.st_dev && page.st_ino == input.st_ino)
-        fail("--report %s: this is the input %s, which would be overwritten. Name another file", s->report, file);
+        fail("--report %s: this is the input %s, which would be overwritten. Name another file",
+             s->report, file);
 }
 
 void report_check(const settings *s)
@@ -388,7 +414,8 @@ int report_write(const comparison *candidates, size_t count, const ranking *r)
         good = good && (!temporary || rename(temporary, target) == 0);
     }
     if (!good)
-        fprintf(stderr, "npksd: --report %s: the page cannot be written: %s\n", report, strerror(errno));
+        fprintf(stderr, "npksd: --report %s: the page cannot be written: %s\n", report,
+                strerror(errno));
     if (!good && temporary)
         remove(temporary);
     free(target);

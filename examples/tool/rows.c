@@ -27,7 +27,8 @@ void column_moments(const data *d, size_t column, double *mean, double *sd)
         squares += x * x;
     }
     *mean = unit * (first + sum / n);
-    *sd = d->n > 1 ? fmin(unit * sqrt(squares / (n - 1)), DBL_MAX) : 0; /* near 1e308 it would not fit */
+    *sd = d->n > 1 ? fmin(unit * sqrt(squares / (n - 1)), DBL_MAX)
+                   : 0; /* near 1e308 it would not fit */
 }
 
 int is_constant(const data *d, size_t column)
@@ -49,7 +50,9 @@ size_t *sort_down(const double *keys, size_t count)
             size_t middle = k + width < count ? k + width : count, i = k, j = middle;
             size_t end = k + 2 * width < count ? k + 2 * width : count;
             for (size_t to = k; to < end; to++)
-                other[to] = i < middle && (j == end || keys[order[i]] >= keys[order[j]]) ? order[i++] : order[j++];
+                other[to] = i < middle && (j == end || keys[order[i]] >= keys[order[j]])
+                    ? order[i++]
+                    : order[j++];
         }
         memcpy(order, other, count * sizeof *order);
     }
@@ -69,7 +72,8 @@ data take_rows(const data *d, size_t most, size_t block, uint64_t seed)
     to.lines = (size_t *)memory(NULL, wanted * block, sizeof *to.lines);
     to.n = 0;
     for (size_t k = 0; k < blocks && wanted > 0; k++) {
-        if (wanted < blocks - k && (npksd_real)(blocks - k) * npksd_uniform(&rng) >= (npksd_real)wanted)
+        if (wanted < blocks - k
+            && (npksd_real)(blocks - k) * npksd_uniform(&rng) >= (npksd_real)wanted)
             continue;
         memcpy(to.rows + to.n * d->m, d->rows + k * block * d->m, block * d->m * sizeof *to.rows);
         memcpy(to.lines + to.n, d->lines + k * block, block * sizeof *to.lines);
@@ -134,7 +138,8 @@ copies count_copies(const data *observed, const data *synthetic)
     copies c = { 0, 0, 0, 0 };
     uint64_t *seen = hash_rows(observed), *made = hash_rows(synthetic);
     size_t n = observed->n, rows = synthetic->n, twins;
-    double within_observed = equal_pairs(seen, n, &c.repeated), within = equal_pairs(made, rows, &twins);
+    double within_observed = equal_pairs(seen, n, &c.repeated),
+           within = equal_pairs(made, rows, &twins);
     double across = 0;
     for (size_t r = 0, k = 0, length, others; r < rows; r += length) {
         length = run_length(made, rows, r);
@@ -148,7 +153,8 @@ copies count_copies(const data *observed, const data *synthetic)
     c.suspicious = c.rows > 1
         && (across > TIMES * equal_chance(within_observed, 0.5 * (double)n * (double)(n - 1))
             || across > TIMES * equal_chance(within, 0.5 * (double)rows * (double)(rows - 1)));
-    c.same_file = observed->checksum == synthetic->checksum && observed->file_rows == synthetic->file_rows;
+    c.same_file =
+        observed->checksum == synthetic->checksum && observed->file_rows == synthetic->file_rows;
     free(seen);
     free(made);
     return c;

@@ -76,16 +76,17 @@ static void pick_columns(table *t, table_format *format)
     char *use = new_marks(t->columns, wanted->count == 0), *leave = new_marks(t->columns, 0);
     size_t repeated = index_names(&index, t->names, t->columns);
     if (repeated < t->columns)
-        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ", t->file,
-             t->lines[0] - 1, find_name(&index, t->names[repeated]) + 1, repeated + 1, t->names[repeated]);
+        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ",
+             t->file, t->lines[0] - 1, find_name(&index, t->names[repeated]) + 1, repeated + 1,
+             t->names[repeated]);
     t->forced = new_marks(t->columns, 0);
     list_mark(wanted, &index, t->columns, use);
     list_mark(&format->leave_out, &index, t->columns, leave);
     list_mark(&format->categories, &index, t->columns, t->forced);
     for (size_t k = 0; k < wanted->count; k++) { /* left out may be what one file does not have */
         if (!wanted->found[k])
-            fail("%s: --columns %s: there is no such column among its %zu", t->file, wanted->items[k],
-                 t->columns);
+            fail("%s: --columns %s: there is no such column among its %zu", t->file,
+                 wanted->items[k], t->columns);
         wanted->found[k] = 0; /* the next file is asked again */
     }
     if (t->unnamed_first && wanted->count == 0 && t->columns > 1)
@@ -118,7 +119,8 @@ static int is_blank(const csv_reader *csv, char c)
 
 static int ends_field(const csv_reader *csv)
 {
-    return csv->at >= csv->end || *csv->at == csv->table->separator || *csv->at == '\n' || *csv->at == '\r';
+    return csv->at >= csv->end || *csv->at == csv->table->separator || *csv->at == '\n'
+        || *csv->at == '\r';
 }
 
 static void refuse_zero_byte(const csv_reader *csv, size_t line)
@@ -133,7 +135,8 @@ static char *quoted_field(csv_reader *csv, size_t *line)
     char *field = ++csv->at, *to = field;
     for (;; csv->at++) {
         if (csv->at >= csv->end)
-            fail("%s, line %zu: a quote (\") is opened here and never closed", csv->table->file, opened);
+            fail("%s, line %zu: a quote (\") is opened here and never closed", csv->table->file,
+                 opened);
         if (*csv->at == '\0')
             refuse_zero_byte(csv, *line);
         if (*csv->at == '"' && *++csv->at != '"')
@@ -300,7 +303,8 @@ static int is_header(const table *t, size_t records, const table_format *format)
             words_above_numbers += (size_t)is_numeric(classify(t->cells[t->columns + i], &value));
     }
     if (numbers && words && !words_above_numbers)
-        fail("%s, line %zu: both numbers and words. Say --header if it holds the names of the columns, "
+        fail("%s, line %zu: both numbers and words. Say --header if it holds the names of the "
+             "columns, "
              "--no-header if it is data",
              t->file, t->lines[0]);
     if (format->expected_rows && !numbers && !words_above_numbers)
@@ -330,11 +334,23 @@ static void take_names(table *t, size_t records)
         fail("%s: no rows below the line of names", t->file);
 }
 
+/* One column of "1 2": the blank was meant as a separator. */
+static void refuse_blanks(const table *t)
+{
+    double value;
+    if (t->columns == 1 && classify(t->cells[t->first_cell], &value) == CELL_BLANKS)
+        fail("%s, line %zu: \"%.40s\" where one number was expected. Columns are separated by "
+             "commas, semicolons or "
+             "tabs, not by blanks",
+             t->file, t->lines[0], t->cells[t->first_cell]);
+}
+
 /* The text, a zero behind it, is changed and kept: cells point into it. */
 static void parse_csv(table *t, table_format *format)
 {
     csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0 };
-    if (t->bytes >= 2 && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
+    if (t->bytes >= 2
+        && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
         fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
@@ -348,6 +364,7 @@ static void parse_csv(table *t, table_format *format)
     t->place = "line";
     t->named = is_header(t, csv.records, format);
     take_names(t, csv.records);
+    refuse_blanks(t);
 }
 
 /* ======== .npy ======== */
@@ -396,8 +413,8 @@ typedef struct npy_type {
 static npy_type npy_read_type(const table *t, const char *type)
 {
     npy_type to = { 0, 0, 0 };
-    if (type && *type == '\'' && strchr("<>|=", type[1]) && type[1] && strchr("fiub", type[2]) && type[2]
-        && isdigit((unsigned char)type[3]) && type[4] == '\'') {
+    if (type && *type == '\'' && strchr("<>|=", type[1]) && type[1] && strchr("fiub", type[2])
+        && type[2] && isdigit((unsigned char)type[3]) && type[4] == '\'') {
         to.reversed = type[1] == '>';
         to.kind = type[2];
         to.size = (size_t)(type[3] - '0');
@@ -405,9 +422,10 @@ static npy_type npy_read_type(const table *t, const char *type)
     int power = to.size == 1 || to.size == 2 || to.size == 4 || to.size == 8;
     if (!power || (to.kind == 'f' && to.size < 4) || (to.kind == 'b' && to.size != 1)) {
         int length = type && *type == '\'' ? (int)strcspn(type + 1, "'") + 2 : 0;
-        fail("%s: numbers of type %.*s; float32, float64 or whole numbers were expected. In Python: "
-             "numpy.save(file, a.astype(float))",
-             t->file, length ? length : 18, length ? type : "that is a record");
+        fail(
+            "%s: numbers of type %.*s; float32, float64 or whole numbers were expected. In Python: "
+            "numpy.save(file, a.astype(float))",
+            t->file, length ? length : 18, length ? type : "that is a record");
     }
     return to;
 }
@@ -430,7 +448,8 @@ static double npy_number(const unsigned char *bytes, npy_type type)
         return (double)value;
     }
     uint64_t sign = (uint64_t)1 << (8 * type.size - 1);
-    if (type.kind == 'i' && (bits & sign)) /* two's complement: size 8 wraps to the magnitude as well */
+    if (type.kind == 'i'
+        && (bits & sign)) /* two's complement: size 8 wraps to the magnitude as well */
         return -(double)(type.size == 8 ? ~bits + 1 : (sign << 1) - bits);
     return (double)bits;
 }
@@ -440,7 +459,8 @@ static void npy_numbers(table *t, const unsigned char *bytes, npy_type type, int
     t->numbers = (double *)memory(NULL, t->n * t->columns, sizeof *t->numbers);
     for (size_t r = 0; r < t->n; r++)
         for (size_t i = 0; i < t->columns; i++) {
-            const unsigned char *from = bytes + (by_columns ? i * t->n + r : r * t->columns + i) * type.size;
+            const unsigned char *from =
+                bytes + (by_columns ? i * t->n + r : r * t->columns + i) * type.size;
             unsigned char number[8];
             for (size_t k = 0; k < type.size; k++)
                 number[type.reversed ? type.size - 1 - k : k] = from[k];
@@ -462,7 +482,8 @@ static void parse_npy(table *t)
     npy_shape(t, npy_value(header, "shape"));
     size_t left = t->bytes - prefix - length;
     if (t->n > left / t->columns / type.size)
-        fail("%s: the file is cut short: %zu x %zu numbers were expected", t->file, t->n, t->columns);
+        fail("%s: the file is cut short: %zu x %zu numbers were expected", t->file, t->n,
+             t->columns);
     if (t->n * t->columns * type.size != left)
         fail("%s: the file is longer than its %zu x %zu numbers", t->file, t->n, t->columns);
     npy_numbers(t, file + prefix + length, type, order && strncmp(order, "True", 4) == 0);
@@ -506,7 +527,9 @@ void table_parse(table *t, const char *file, char *text, size_t bytes, table_for
     t->bytes = bytes;
     t->checksum = hash_bytes(text, bytes);
     if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
-        fail("%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy", file);
+        fail(
+            "%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy",
+            file);
     if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
         parse_npy(t);
     else
@@ -553,11 +576,13 @@ static char **picked_names(const table *t)
     return names;
 }
 
-static void require_names(const table *a, char *const *names, const table *b, const name_index *index)
+static void require_names(const table *a, char *const *names, const table *b,
+                          const name_index *index)
 {
     for (size_t i = 0; i < a->m; i++)
         if (find_name(index, names[i]) == NOT_FOUND)
-            fail("%s has a column \"%.200s\", %s has none of that name (its first is \"%.200s\"). Both need "
+            fail("%s has a column \"%.200s\", %s has none of that name (its first is \"%.200s\"). "
+                 "Both need "
                  "the same columns; choose with --columns or --leave-out",
                  a->file, names[i], b->file, b->names[b->picked[0]]);
 }
@@ -567,7 +592,8 @@ int table_match(const table *first, table *other)
     int changed = 0;
     if (!first->named || !other->named) {
         if (first->m != other->m)
-            fail("%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with --columns "
+            fail("%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with "
+                 "--columns "
                  "or --leave-out",
                  first->file, first->m, PLURAL(first->m), other->file, other->m);
         return 0;

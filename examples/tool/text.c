@@ -65,11 +65,13 @@ const char *utf8_skip(const char *text, size_t count)
 /* U+0080 to U+009F are control characters as well: U+009B begins an escape sequence. */
 char *clean_text(const char *text, size_t length)
 {
-    char *whole = copy_text(text, length), *clean = (char *)memory(NULL, 2 * length, 1), *to = clean;
+    char *whole = copy_text(text, length), *clean = (char *)memory(NULL, 2 * length, 1),
+         *to = clean;
     for (const char *at = whole, *end = whole + length; at < end;) {
         unsigned char c = (unsigned char)*at;
         size_t bytes = utf8_bytes(at);
-        if (c < 32 || c == 127 || (bytes == 0 && c < 0xa0) || (c == 0xc2 && (unsigned char)at[1] < 0xa0)) {
+        if (c < 32 || c == 127 || (bytes == 0 && c < 0xa0)
+            || (c == 0xc2 && (unsigned char)at[1] < 0xa0)) {
             *to++ = ' ';
         } else if (bytes == 0) { /* Latin-1, most likely */
             *to++ = (char)(0xc0 | c >> 6);
@@ -94,7 +96,8 @@ const char *cut_text(const char *text, size_t most, size_t least, char *to, size
         snprintf(to, room, "%s%*s", text, (int)(count < least ? least - count : 0), "");
         return to;
     }
-    const char *head = utf8_skip(text, most / 2), *tail = utf8_skip(text, count - (most - most / 2 - 1));
+    const char *head = utf8_skip(text, most / 2),
+               *tail = utf8_skip(text, count - (most - most / 2 - 1));
     snprintf(to, room, "%.*s~%s", (int)(head - text), text, tail);
     return to;
 }

@@ -65,7 +65,8 @@ typedef struct name_index {
 } name_index;
 
 enum { NOT_FOUND = -1 };
-size_t index_names(name_index *index, char *const *names, size_t count); /* first repeated, or count */
+size_t index_names(name_index *index, char *const *names,
+                   size_t count); /* first repeated, or count */
 long long find_name(const name_index *index, const char *name);
 void free_index(name_index *index);
 
@@ -91,15 +92,15 @@ typedef struct table {
     size_t n, columns, bytes; /* rows and columns of the file */
     char **names;             /* columns; (3) where there is no name */
     int named, unnamed_first, comments;
-    char *text, **cells;      /* CSV: (n + named) x columns, inside text; row r begins at ... */
-    size_t first_cell;        /* ... first_cell + r x columns */
-    double *numbers;          /* .npy: n x columns */
-    size_t *lines;            /* n; the line, or the number of the row in a .npy file */
-    const char *place;        /* what lines counts: "line" or "row" */
+    char *text, **cells; /* CSV: (n + named) x columns, inside text; row r begins at ... */
+    size_t first_cell;   /* ... first_cell + r x columns */
+    double *numbers;     /* .npy: n x columns */
+    size_t *lines;       /* n; the line, or the number of the row in a .npy file */
+    const char *place;   /* what lines counts: "line" or "row" */
     char separator;
-    size_t *picked, m;        /* the columns of the file that are used, counted from 0 */
-    char *forced;             /* columns; 1: --categories names it */
-    uint64_t checksum;        /* so that a report says which data it is about */
+    size_t *picked, m; /* the columns of the file that are used, counted from 0 */
+    char *forced;      /* columns; 1: --categories names it */
+    uint64_t checksum; /* so that a report says which data it is about */
 } table;
 
 void list_read(column_list *list, const char *option, const char *text);
@@ -115,12 +116,18 @@ int table_match(const table *first, table *other);
 
 /* ======== columns.c ======== */
 
-typedef enum column_type { COLUMN_NUMBER, COLUMN_FLAG, COLUMN_DATE, COLUMN_TIME, COLUMN_CATEGORY } column_type;
+typedef enum column_type {
+    COLUMN_NUMBER,
+    COLUMN_FLAG,
+    COLUMN_DATE,
+    COLUMN_TIME,
+    COLUMN_CATEGORY
+} column_type;
 
 typedef struct column_info {
     char *name;
     column_type type;
-    char **values; /* of a category, sorted */
+    char **values;             /* of a category, sorted */
     size_t value_count, first; /* its first column among the numbers */
     name_index index;
 } column_info;
@@ -275,10 +282,10 @@ typedef struct ranked {
 } ranked;
 
 struct ranking {
-    ranked *items;  /* one for each candidate */
-    size_t *order;  /* nearest first */
+    ranked *items;                          /* one for each candidate */
+    size_t *order;                          /* nearest first */
     size_t count, observed_rows, most_rows; /* rows used: observed, and at most of a candidate */
-    char *words;    /* what it is and what it is not */
+    char *words;                            /* what it is and what it is not */
 };
 
 void rank_candidates(ranking *r, const data *observed, const comparison *candidates, size_t count,

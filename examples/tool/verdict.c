@@ -10,12 +10,13 @@ enum { TEXT_COLUMNS = 20, TEXT_ROW_COLUMNS = 5 };
 
 static const char *component_words(unsigned leading)
 {
-    return leading == NPKSD_COMPONENT_STEIN   ? "the shape or the location of the distribution"
-        : leading == NPKSD_COMPONENT_MIRROR   ? "spread or tails"
-        : leading == NPKSD_COMPONENT_MOMENT   ? "means, variances or covariances"
-        : leading == NPKSD_COMPONENT_MMD      ? "how often values of each kind occur (modes, gaps, limits)"
-        : leading == NPKSD_COMPONENT_MARGIN   ? "single columns (means, spread or distribution)"
-                                              : "how two columns go together";
+    return leading == NPKSD_COMPONENT_STEIN ? "the shape or the location of the distribution"
+        : leading == NPKSD_COMPONENT_MIRROR ? "spread or tails"
+        : leading == NPKSD_COMPONENT_MOMENT ? "means, variances or covariances"
+        : leading == NPKSD_COMPONENT_MMD
+        ? "how often values of each kind occur (modes, gaps, limits)"
+        : leading == NPKSD_COMPONENT_MARGIN ? "single columns (means, spread or distribution)"
+                                            : "how two columns go together";
 }
 
 /* Rows are ranked by their part in the Stein statistic: they explain no other component. */
@@ -78,8 +79,10 @@ static void add_pair(const comparison *c, char **to, size_t k)
     char first[256], second[256];
     append(to, "%s and %s (correlation %.2f, %s %.2f)",
            cut_text(c->observed.names[pair->first], 40, 0, first, sizeof first),
-           cut_text(c->observed.names[pair->second], 40, 0, second, sizeof second), (double)pair->observed,
-           c->settings->program.command ? "the generator's" : "in both files together", (double)pair->expected);
+           cut_text(c->observed.names[pair->second], 40, 0, second, sizeof second),
+           (double)pair->observed,
+           c->settings->program.command ? "the generator's" : "in both files together",
+           (double)pair->expected);
 }
 
 /* Columns and pairs at or below the level after adjustment; those not named are counted. */
@@ -99,7 +102,10 @@ static void write_where(comparison *c)
     }
     if (columns > COLUMNS_NAMED)
         append(to, " and %zu more", columns - COLUMNS_NAMED);
-    append(to, "%s%s", columns && pairs ? "; " : "", pairs == 0 ? "" : pairs == 1 ? "the pair " : "the pairs ");
+    append(to, "%s%s", columns && pairs ? "; " : "",
+           pairs == 0       ? ""
+               : pairs == 1 ? "the pair "
+                            : "the pairs ");
     for (size_t k = 0; k < pairs && k < PAIRS_NAMED; k++) {
         append(to, "%s", k ? ", " : "");
         add_pair(c, to, k);
@@ -107,7 +113,9 @@ static void write_where(comparison *c)
     if (pairs > PAIRS_NAMED)
         append(to, " and more");
     if (columns + pairs == 0) {
-        append(to, c->observed.m == 1 ? "column " : "no single column or pair stands out; nearest to it: column ");
+        append(to,
+               c->observed.m == 1 ? "column "
+                                  : "no single column or pair stands out; nearest to it: column ");
         add_column(c, to, c->column_order[0]);
     }
     append(to, ".");
@@ -126,7 +134,8 @@ static void write_disagreement(comparison *c)
     }
     if (what)
         append(&c->where,
-               "%s stands out by itself, although all columns together are not rejected. These are two tests: go "
+               "%s stands out by itself, although all columns together are not rejected. These are "
+               "two tests: go "
                "by the one that you chose beforehand, and record more rows if it matters.",
                what);
     else
@@ -154,17 +163,19 @@ static void note_range(comparison *c)
         fitted = fmin((double)c->settings->options.fit_rows, 1000);
     double chance = 1 - pow(1 - fmin(2 / (fitted + 1), 1), (double)c->observed.m);
     if (share >= 0.1 && share > 2 * chance)
-        note(&c->notes, "%.0f %% of the observed rows lie outside the range of the %s rows.", 100 * share,
-             drawn ? "generated" : "synthetic");
+        note(&c->notes, "%.0f %% of the observed rows lie outside the range of the %s rows.",
+             100 * share, drawn ? "generated" : "synthetic");
 }
 
 static void note_sizes(comparison *c)
 {
     if (c->observed.n < 20)
-        note(&c->notes, "Only %zu observed rows: they can show gross differences only.", c->observed.n);
+        note(&c->notes, "Only %zu observed rows: they can show gross differences only.",
+             c->observed.n);
     if (!c->settings->program.command && c->synthetic.n < 3 * c->observed.n)
         note(&c->notes,
-             "%zu synthetic rows for %zu observed ones: valid, but ten times as many synthetic rows show smaller "
+             "%zu synthetic rows for %zu observed ones: valid, but ten times as many synthetic "
+             "rows show smaller "
              "differences.",
              c->synthetic.n, c->observed.n);
 }
@@ -177,23 +188,27 @@ void write_verdict(comparison *c)
     char many[24] = "none";
     if (beyond > 0)
         snprintf(many, sizeof many, "%zu", beyond);
-    append(&c->headline, "%s: p = %.4f", r->reject ? "REJECTED" : "Not rejected", (double)r->p_value);
+    append(&c->headline, "%s: p = %.4f", r->reject ? "REJECTED" : "Not rejected",
+           (double)r->p_value);
     append(&c->verdict,
-           "%s: of %zu data sets of %zu rows, drawn %s, %s %s as far off. (More data sets could move p to between "
+           "%s: of %zu data sets of %zu rows, drawn %s, %s %s as far off. (More data sets could "
+           "move p to between "
            "%.4f and %.4f.)",
            c->headline, r->replicates, c->observed.n,
-           c->settings->program.command ? "by the generator" : "at random from both files together", many,
-           beyond <= 1 ? "was" : "were", (double)r->p_low, (double)r->p_high);
+           c->settings->program.command ? "by the generator" : "at random from both files together",
+           many, beyond <= 1 ? "was" : "were", (double)r->p_low, (double)r->p_high);
     if (r->reject) {
         write_where(c);
         write_kind(c);
         append(&c->caveat,
-               "Rejected does not mean useless: with enough rows every model is rejected. Are the differences large "
+               "Rejected does not mean useless: with enough rows every model is rejected. Are the "
+               "differences large "
                "enough to matter?");
     } else {
         write_disagreement(c);
         append(&c->caveat,
-               "Not rejected does not mean right: %zu rows did not show a fault. And p means nothing if %.200s was "
+               "Not rejected does not mean right: %zu rows did not show a fault. And p means "
+               "nothing if %.200s was "
                "fitted to these very rows.",
                c->observed.n, c->source);
     }
@@ -215,7 +230,8 @@ static void print_columns(const comparison *c)
         int differs = column_differs(c, i);
         char name[128];
         any |= differs;
-        printf("%c %s %10.4f ", differs ? '*' : ' ', cut_text(d->names[i], 18, 18, name, sizeof name),
+        printf("%c %s %10.4f ", differs ? '*' : ' ',
+               cut_text(d->names[i], 18, 18, name, sizeof name),
                (double)c->diagnosis.coordinate_p_adjusted[i]);
         printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", shift);
         printf(" %8.2f   %10.5g %10.5g %10.5g %10.5g\n", column_distance(c, i), c->observed_mean[i],
@@ -227,7 +243,8 @@ static void print_columns(const comparison *c)
         printf("* differs: p, adjusted for testing %zu column%s, is at most %g. A changed\n"
                "  dependence marks every column that takes part in it.\n",
                d->m, PLURAL(d->m), (double)c->settings->options.alpha);
-    printf("  shift: of the mean, in standard deviations; distance: of the distributions, 0 to 1\n");
+    printf(
+        "  shift: of the mean, in standard deviations; distance: of the distributions, 0 to 1\n");
 }
 
 static void print_pairs(const comparison *c)
@@ -242,7 +259,8 @@ static void print_pairs(const comparison *c)
         printf("* %s   %s %10.4f   %20.2f, %.2f\n",
                cut_text(c->observed.names[d->pairs[k].first], 18, 18, first, sizeof first),
                cut_text(c->observed.names[d->pairs[k].second], 18, 18, second, sizeof second),
-               (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed, (double)d->pairs[k].expected);
+               (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed,
+               (double)d->pairs[k].expected);
 }
 
 static void print_rows(const comparison *c)
@@ -251,10 +269,12 @@ static void print_rows(const comparison *c)
     char name[128], filled[128];
     if (!rows_explain(c))
         return;
-    printf("\n  the rows that contribute most%s\n%14s", c->result.reject ? "" : " (in every data set some do)", "");
+    printf("\n  the rows that contribute most%s\n%14s",
+           c->result.reject ? "" : " (in every data set some do)", "");
     for (size_t k = 0; k < TEXT_ROW_COLUMNS && k < d->m; k++) {
         cut_text(d->names[c->column_order[k]], 11, 0, name, sizeof name);
-        cut_text(name, 11, 11, filled, sizeof filled); /* the blanks go in front: numbers end there */
+        cut_text(name, 11, 11, filled,
+                 sizeof filled); /* the blanks go in front: numbers end there */
         printf(" %s%s", filled + strlen(name), name);
     }
     printf("\n");
@@ -285,7 +305,8 @@ static void print_verdict(const comparison *c)
 static void print_source(const comparison *c)
 {
     if (c->settings->program.command) {
-        char *command = clean_text(c->settings->program.command, strlen(c->settings->program.command));
+        char *command =
+            clean_text(c->settings->program.command, strlen(c->settings->program.command));
         printf("generator  %s (%zu data sets)\n", command, c->program_calls);
         free(command);
     } else
@@ -304,12 +325,14 @@ static void print_comparison(const comparison *c)
 static void print_ranking(const comparison *candidates, const ranking *r)
 {
     char name[256];
-    printf("  %-34s %9s   %-18s %6s   %s\n", "nearest first", "distance", "95 % interval", "best", "test");
+    printf("  %-34s %9s   %-18s %6s   %s\n", "nearest first", "distance", "95 % interval", "best",
+           "test");
     for (size_t k = 0; k < r->count; k++) {
         const ranked *item = &r->items[r->order[k]];
         const comparison *c = &candidates[r->order[k]];
-        printf("  %s %9.4f   %7.4f to %7.4f %5.0f %%   %s\n", cut_text(c->source, 34, 34, name, sizeof name),
-               item->distance, item->low, item->high, 100 * item->best, c->headline);
+        printf("  %s %9.4f   %7.4f to %7.4f %5.0f %%   %s\n",
+               cut_text(c->source, 34, 34, name, sizeof name), item->distance, item->low,
+               item->high, 100 * item->best, c->headline);
     }
     print_wrapped(stdout, "  ", r->words);
 }
@@ -327,8 +350,8 @@ void print_text(const comparison *candidates, size_t count, const ranking *r)
         print_quiet(candidates, count);
         return;
     }
-    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.n, c->observed.m,
-           PLURAL(c->observed.m));
+    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.n,
+           c->observed.m, PLURAL(c->observed.m));
     if (count == 1)
         print_source(c);
     print_notes(c->common);
