@@ -302,13 +302,12 @@ static int is_header(const table *t, size_t records, const table_format *format)
         if (word && records > 1)
             words_above_numbers += (size_t)is_numeric(classify(t->cells[t->columns + i], &value));
     }
+    if (format->expected_rows && words && !words_above_numbers)
+        return records == format->expected_rows + 1; /* the rows of a program are counted */
     if (numbers && words && !words_above_numbers)
         fail("%s, line %zu: both numbers and words. Say --header if it holds the names of the "
-             "columns, "
-             "--no-header if it is data",
+             "columns, --no-header if it is data",
              t->file, t->lines[0]);
-    if (format->expected_rows && !numbers && !words_above_numbers)
-        return records == format->expected_rows + 1; /* words only: a program's rows are counted */
     return words > 0;
 }
 

@@ -445,8 +445,8 @@ def noted(got, *words):
 
 
 def test_lookalikes():
-    text("r.csv", lookalike(120, 1))
-    text("r_made.csv", lookalike(1200, 2))
+    text("r.csv", lookalike(120, 2))
+    text("r_made.csv", lookalike(1200, 102))
     got = answer("as R writes it", "r.csv", "r_made.csv", "--report", "r.html", code=0)
     check("categories, flags and dates are columns", names(got) == sorted(
         ["size", "dose", "group=low", "group=middle", "group=high", "smoker", "day", "age=25-34", "age=35-44", "age=75+"]),
@@ -477,8 +477,8 @@ def test_lookalikes():
     check("--categories: numbers as values", {"dose=0.5", "dose=1", "dose=2"} <= set(names(got)), names(got))
     refuse("a category that is not there", "--categories z: there is no such column", "r.csv", "r_made.csv",
            "--categories", "z")
-    refuse("missing values if told so", "line 2", "r.csv", "r_made.csv", "--missing", "refuse") if "NA" in \
-        Path("r.csv").read_text().splitlines()[1] else None
+    refuse("missing values if told so", "column 3 (dose): a missing value", "r.csv", "r_made.csv", "--missing",
+           "refuse")
     many = "a,b\n" + "".join(f"word{k},{k * k % 17}\n" for k in range(40))
     text("many_words.csv", many)
     refuse("too many words", ['"word20" is not a number, and with more than 20 different texts', "--leave-out a",
@@ -584,8 +584,8 @@ def test_defects():
           and b"\xc2\x9b" not in done.stdout, done.stdout)
     done = npksd("nowhere\x1b[2J\x9b.csv", "esc_made.csv")
     check("nor in errors", done.returncode == 2 and b"\x1b" not in done.stderr and b"\x9b" not in done.stderr)
-    refuse("a column with an escape sequence", "column 1 (a 31m)", "esc_made.csv", text("esc_bad.csv", csv(
-        [[1, 2], [3, 4]], ['a\x9b31m', "b"]).replace("3", "4x")))
+    refuse("a column with an escape sequence", "column 1 (a 31m)", "esc_made.csv",
+           text("esc_bad.csv", "a\x9b31m,b\n1,2\n5x,4\n"))
 
 
 def test_report_files():
@@ -628,8 +628,8 @@ def test_copies():
 # ======== candidates ========
 
 def test_candidates():
-    text("seen_c.csv", csv(normal_rows(80, 2, 51), NAMES))
-    for name, shift, seed in (("far.csv", 1.5, 52), ("near.csv", 0.0, 53), ("off.csv", 0.5, 54)):
+    text("seen_c.csv", csv(normal_rows(80, 2, 52), NAMES))
+    for name, shift, seed in (("far.csv", 1.5, 81), ("near.csv", 0.0, 82), ("off.csv", 0.5, 83)):
         text(name, csv(normal_rows(600, 2, seed, shift), NAMES))
     files = ("seen_c.csv", "far.csv", "near.csv", "off.csv")
     got = answer("three candidates", *files, "--report", "candidates.html", code=0)
@@ -884,7 +884,8 @@ def test_program_columns():
     other = answer("a colour that it never prints", "c2.csv", "--generator", make, *quick, code=1)
     want = ["colour=(other)", "colour=blue", "colour=green", "colour=red", "size"]
     check("columns come from the program", names(first) == names(other) == want, (names(first), names(other)))
-    check("so does the null distribution", first.get("threshold") == other.get("threshold"))
+    check("so does the null distribution", abs(first["threshold"] - other["threshold"]) <= 2e-8 * other["statistic"],
+          (first["threshold"], other["threshold"]))  # a tolerance for ties is added, a share of the statistic
     check("any other value goes to (other)", [c["observed_mean"] > 0.2 for c in other.get("columns", [])
                                               if c["name"] == "colour=(other)"] == [True])
     check("said", noted(first, "colour is a category", "preliminary draw") and noted(first, "id was left out"),

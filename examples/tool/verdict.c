@@ -325,13 +325,13 @@ static void print_comparison(const comparison *c)
 static void print_ranking(const comparison *candidates, const ranking *r)
 {
     char name[256];
-    printf("  %-34s %9s   %-18s %6s   %s\n", "nearest first", "distance", "95 % interval", "best",
+    printf("  %-24s %9s   %-18s %6s   %s\n", "nearest first", "distance", "95 % interval", "best",
            "test");
     for (size_t k = 0; k < r->count; k++) {
         const ranked *item = &r->items[r->order[k]];
         const comparison *c = &candidates[r->order[k]];
         printf("  %s %9.4f   %7.4f to %7.4f %5.0f %%   %s\n",
-               cut_text(c->source, 34, 34, name, sizeof name), item->distance, item->low,
+               cut_text(c->source, 24, 24, name, sizeof name), item->distance, item->low,
                item->high, 100 * item->best, c->headline);
     }
     print_wrapped(stdout, "  ", r->words);
