@@ -189,7 +189,7 @@ void chart_columns(FILE *out, const comparison *c)
     const npksd_diagnosis *d = &c->diagnosis;
     size_t m = c->observed.m, shown = m < BARS ? m : BARS;
     double alpha = (double)c->settings->options.alpha, bottom = 22 * (double)shown + 24;
-    axis x = { 0, log10((double)(c->result.replicates + 1)), LABELS, 410 };
+    axis x = { 0, log10((double)(c->result.replicates + 1)), LABELS, 396 };
     open_figure(out, bottom + 4, "columns");
     for (size_t k = 0; k < shown; k++) {
         size_t i = c->column_order[k];

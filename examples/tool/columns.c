@@ -237,7 +237,7 @@ static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kin
 
 /* How many cells of each kind, and where the first of them stands. */
 typedef struct census {
-    size_t count[CELL_KINDS];
+    size_t cells, count[CELL_KINDS];
     const table *table[CELL_KINDS];
     size_t row[CELL_KINDS], place[CELL_KINDS];
     int other_numbers; /* some are neither 0 nor 1 */
@@ -245,6 +245,7 @@ typedef struct census {
 
 static void count_cells(census *c, const table *t, size_t column)
 {
+    c->cells += t->n;
     for (size_t r = 0; r < t->n; r++) {
         double value;
         cell_kind kind = cell_read(t, r, column, &value);
@@ -268,35 +269,44 @@ static size_t count_kinds(const census *c, cell_kind a, cell_kind b)
 }
 
 /* Words make a category unless numbers stand beside them: then one of the two is a mistake. */
-static column_type decide_type(const census *c, int forced, const table *t, const char *name)
+static void refuse_mixture(const census *c, const char *name)
 {
-    size_t numbers = count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER), dates = c->count[CELL_DATE],
-           times = c->count[CELL_TIME], flags = c->count[CELL_FLAG];
+    size_t numbers = count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER), flags = c->count[CELL_FLAG],
+           dates = c->count[CELL_DATE], times = c->count[CELL_TIME];
     char *hint = NULL;
     append(&hint, ", or say that it is a category: --categories %.200s", name);
-    if (forced)
-        return COLUMN_CATEGORY;
     for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
         if (c->count[kind])
             refuse_kind(c, (cell_kind)kind, "");
-    if (c->count[CELL_TEXT] && numbers + dates + times > 0)
-        refuse_kind(c, CELL_TEXT, hint);
-    if (c->count[CELL_TEXT] == 0 && dates && (numbers || times || flags))
+    if (c->count[CELL_TEXT]) {
+        if (numbers + dates + times > 0)
+            refuse_kind(c, CELL_TEXT, hint);
+    } else if (dates && numbers + times + flags > 0)
         refuse_kind(c, CELL_DATE, hint);
-    if (c->count[CELL_TEXT] == 0 && times && (numbers || flags))
+    else if (times && numbers + flags > 0)
         refuse_kind(c, CELL_TIME, hint);
-    if (c->count[CELL_TEXT] == 0 && flags && numbers && c->other_numbers)
+    else if (flags && c->other_numbers)
         refuse_kind(c, CELL_FLAG, hint);
     free(hint);
+}
+
+static column_type decide_type(const census *c, int forced, const table *t, const char *name)
+{
+    if (c->cells == c->count[CELL_MISSING])
+        fail("%s: column %s holds no values at all. Leave it out: --leave-out %s", t->file, name,
+             name);
+    if (forced)
+        return COLUMN_CATEGORY;
+    refuse_mixture(c, name);
     if (c->count[CELL_TEXT])
         return COLUMN_CATEGORY;
-    if (dates || times)
-        return dates ? COLUMN_DATE : COLUMN_TIME;
-    if (flags || numbers)
-        return flags ? COLUMN_FLAG : COLUMN_NUMBER;
-    if (c->count[CELL_MAYBE_MISSING])
-        return COLUMN_CATEGORY;
-    fail("%s: column %s holds no values at all. Leave it out: --leave-out %s", t->file, name, name);
+    if (c->count[CELL_DATE])
+        return COLUMN_DATE;
+    if (c->count[CELL_TIME])
+        return COLUMN_TIME;
+    if (c->count[CELL_FLAG])
+        return COLUMN_FLAG;
+    return count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER) ? COLUMN_NUMBER : COLUMN_CATEGORY;
 }
 
 /* 1,5 or 1.5, but not both in one file: one of them would be a mark for thousands. */

@@ -24,7 +24,7 @@ static const char style[] =
     "h1{font-size:22px;line-height:1.3;margin:0 0 12px;font-weight:600;overflow-wrap:anywhere}"
     "h2{font-size:16px;margin:24px 0 4px;font-weight:600;overflow-wrap:anywhere}"
     "p,ul{margin:6px 0;max-width:90ch}ul{padding-left:20px}"
-    ".muted,figcaption,.notes{color:var(--muted);font-size:13px}figure{margin:0}\n"
+    ".muted,figcaption,.notes{color:var(--muted);font-size:13px}figure{margin:0 0 8px}\n"
     ".verdict{border-left:6px solid var(--calm);background:var(--panel);padding:10px 18px;"
     "border-radius:4px;overflow-wrap:anywhere}.verdict.rejected{border-color:var(--alarm)}\n"
     ".verdict strong{font-size:24px;font-weight:600;color:var(--calm)}"
@@ -226,12 +226,10 @@ static void verdict_item(FILE *out, const char *label, const char *text)
 
 static void verdict_box(FILE *out, const comparison *c)
 {
-    const char *rest =
-        strchr(c->verdict + strlen(c->headline), ' '); /* the headline stands above */
     fprintf(out, "<div class='verdict%s'><strong>", c->result.reject ? " rejected" : "");
     page_text(out, c->headline);
     fprintf(out, "</strong><ul>\n");
-    verdict_item(out, "", rest ? rest + 1 : c->verdict);
+    verdict_item(out, "", c->verdict + strlen(c->headline) + 2); /* the headline stands above */
     verdict_item(out, "Where: ", c->where);
     verdict_item(out, "What kind: ", c->kind);
     fprintf(out, "</ul><p class='muted'>");

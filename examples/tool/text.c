@@ -5,6 +5,7 @@
 #include <string.h>
 
 int fail_as_json;
+void (*fail_instead)(const char *message);
 
 /* ======== memory ======== */
 
@@ -144,6 +145,8 @@ void fail(const char *format, ...)
     va_end(arguments);
     char *clean = clean_text(text, strlen(text));
     progress_stop();
+    if (fail_instead)
+        fail_instead(clean);
     fprintf(stderr, "npksd: %s\n", clean);
     if (fail_as_json) {
         fputs("{ \"error\": ", stdout);

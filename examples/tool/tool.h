@@ -29,7 +29,8 @@
 
 /* ======== text.c ======== */
 
-extern int fail_as_json; /* errors are JSON on stdout, too */
+extern int fail_as_json;                          /* errors are JSON on stdout, too */
+extern void (*fail_instead)(const char *message); /* NULL; a test that must not exit jumps away */
 
 /* Says "npksd: ..." on stderr and exits with 2. */
 void fail(const char *format, ...) TOOL_FORMAT(1, 2) TOOL_NORETURN;

@@ -16,3 +16,32 @@ $(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h $(HEADER) | $(BUILD)/tool
 
 $(BUILD)/npksd: $(TOOL_OBJECTS) $(BUILD)/npksd.o
 	$(CC) $(CFLAGS) $^ $(LDFLAGS) -o $@ -lm
+
+# ======== the reader of tables against mutated files ========
+
+# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer. Leaks are left
+# out: a message ends the program, and with it all memory.
+TOOL_FUZZ_RUNS ?= 1000000
+FUZZ_SECONDS ?= 20
+FUZZ_SOURCES = tool/fuzz_tables.c tool/tables.c tool/columns.c tool/rows.c tool/text.c tool/progress.c
+FUZZ_FLAGS = -std=c99 -g -O1 -I.. -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_LINK = $(BUILD)/npksd.o -lm
+NO_LEAKS = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+
+.PHONY: tool-fuzz tool-libfuzzer check-r
+
+$(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(FUZZ_SOURCES) -o $@ $(FUZZ_LINK))
+
+tool-fuzz: $(BUILD)/fuzz_tables
+	@if [ -x $< ]; then $(NO_LEAKS) $< $(TOOL_FUZZ_RUNS) tool/corpus/*; fi
+
+tool-libfuzzer: $(BUILD)/npksd.o
+	@$(call with-flag,clang,-fsanitize=fuzzer-no-link,clang $(FUZZ_FLAGS) -fsanitize=fuzzer -DTOOL_LIBFUZZER \
+		$(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK) && mkdir -p $(BUILD)/tool_corpus && \
+		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -detect_leaks=0 \
+		-rss_limit_mb=0 -artifact_prefix=$(BUILD)/ -print_final_stats=1 $(BUILD)/tool_corpus tool/corpus)
+
+# R's own data sets, exported with its defaults (r-base-core)
+check-r: $(BUILD)/npksd
+	@$(call with,$(PYTHON),$(PYTHON) tool/check_r.py $<)

@@ -14,8 +14,8 @@ static const char *component_words(unsigned leading)
         : leading == NPKSD_COMPONENT_MIRROR ? "spread or tails"
         : leading == NPKSD_COMPONENT_MOMENT ? "means, variances or covariances"
         : leading == NPKSD_COMPONENT_MMD
-        ? "how often values of each kind occur (modes, gaps, limits)"
-        : leading == NPKSD_COMPONENT_MARGIN ? "single columns (means, spread or distribution)"
+        ? "how often values of each kind occur: modes, gaps, limits"
+        : leading == NPKSD_COMPONENT_MARGIN ? "single columns: means, spread or distribution"
                                             : "how two columns go together";
 }
 
@@ -191,7 +191,7 @@ void write_verdict(comparison *c)
     append(&c->headline, "%s: p = %.4f", r->reject ? "REJECTED" : "Not rejected",
            (double)r->p_value);
     append(&c->verdict,
-           "%s: of %zu data sets of %zu rows, drawn %s, %s %s as far off. (More data sets could "
+           "%s. Of %zu data sets of %zu rows, drawn %s, %s %s as far off. (More data sets could "
            "move p to between "
            "%.4f and %.4f.)",
            c->headline, r->replicates, c->observed.n,
@@ -293,12 +293,20 @@ static void print_notes(const notes *list)
         print_wrapped(stdout, "  note: ", list->items[k]);
 }
 
+static void print_bullet(const char *label, const char *text)
+{
+    char *whole = NULL;
+    append(&whole, "%s%s", label, text);
+    print_wrapped(stdout, "- ", whole);
+    free(whole);
+}
+
 static void print_verdict(const comparison *c)
 {
     print_wrapped(stdout, "- ", c->verdict);
-    print_wrapped(stdout, "- Where: ", c->where);
+    print_bullet("Where: ", c->where);
     if (c->kind)
-        print_wrapped(stdout, "- What kind: ", c->kind);
+        print_bullet("What kind: ", c->kind);
     print_wrapped(stdout, "- ", c->caveat);
 }
 
