@@ -472,7 +472,7 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
         census cells;
         int forced = 0;
         memset(&cells, 0, sizeof cells);
-        c->name = t->names[t->picked[i]];
+        c->name = copy_text(t->names[t->picked[i]], strlen(t->names[t->picked[i]]));
         c->first = e->m;
         for (size_t k = 0; k < count; k++) {
             count_cells(&cells, tables[k], tables[k]->picked[i]);
