@@ -51,12 +51,13 @@ static uint64_t stream_seed(uint64_t seed, uint64_t stream)
 /* What the program prints for a stream, as a table whose columns are matched. */
 static void draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
 {
+    table_format format = source->drawn; /* its lists are shared: they note what was found */
     uint64_t next[MOST_AHEAD];
     size_t bytes;
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(s->options.seed, stream + 1 + k);
     char *text = program_draw(source->program, stream_seed(s->options.seed, stream), next, &bytes);
-    table_parse(t, "the generator's output", text, bytes, source->format);
+    table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
         fail("the generator printed %zu row%s, but was asked for %zu ({rows} in CMD, or the "
              "environment "
@@ -67,7 +68,8 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
         table_keep(t, source->kept, source->kept_count);
 }
 
-table *preliminary_tables(const program_source *source, const settings *s, size_t *count)
+/* Data sets with seeds of their own, before the test: what kinds of values does the program print? */
+static table *preliminary_tables(const program_source *source, const settings *s, size_t *count)
 {
     enum { WANTED_ROWS = 500, MOST = 5 };
     size_t sets = (WANTED_ROWS + s->program.rows - 1) / s->program.rows;
@@ -76,6 +78,50 @@ table *preliminary_tables(const program_source *source, const settings *s, size_
     for (size_t k = 0; k < *count; k++)
         draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
     return tables;
+}
+
+/* A program that prints no names gets those of the recording. */
+static void lend_names(const table *observed, const size_t *kept, table *t)
+{
+    for (size_t i = 0; i < t->m && observed->named && !t->named; i++) {
+        const char *name = observed->names[observed->picked[kept[i]]];
+        free(t->names[t->picked[i]]);
+        t->names[t->picked[i]] = copy_text(name, strlen(name));
+    }
+}
+
+/* What the columns are is decided by a preliminary draw, never by the recording. */
+void program_prepare(program_source *source, settings *s, table *observed, size_t rows, encoding *e,
+                     notes *list)
+{
+    size_t count;
+    table *names = (table *)memory(NULL, 1, sizeof *names);
+    memset(source, 0, sizeof *source);
+    *names = *observed; /* all its columns: what the program prints is matched with them */
+    names->picked = (size_t *)memory(NULL, observed->m, sizeof *names->picked);
+    memcpy(names->picked, observed->picked, observed->m * sizeof *names->picked);
+    s->program.rows = rows;
+    s->program.columns = observed->columns;
+    source->drawn = s->format;
+    source->drawn.expected_rows = rows;
+    source->program = program_open(&s->program);
+    source->names = names;
+    table *drawn = preliminary_tables(source, s, &count),
+          **all = (table **)memory(NULL, count, sizeof *all);
+    for (size_t k = 0; k < count; k++)
+        all[k] = &drawn[k];
+    list_check(&s->format.leave_out);
+    list_check(&s->format.categories);
+    size_t *kept = find_kept(all, count, s->format.use.count > 0, list, &source->kept_count);
+    for (size_t k = 0; k < count; k++) {
+        table_keep(all[k], kept, source->kept_count);
+        lend_names(observed, kept, all[k]);
+    }
+    table_keep(observed, kept, source->kept_count);
+    source->kept = kept;
+    encoding_make(e, all, count, 1, list);
+    source->encoding = e;
+    free(all);
 }
 
 /* The same rows for one seed after the other. A generator of rare events may well print one row

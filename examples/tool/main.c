@@ -349,57 +349,16 @@ static void choose_features(session *run, size_t n)
          AUTO_FEATURES);
 }
 
-/* What the columns are is decided by a preliminary draw, never by the recording. */
-static void prepare_program(session *run, program_source *source, table *names)
-{
-    settings *s = &run->settings;
-    table *observed = &run->tables[0];
-    size_t count;
-    *names = *observed; /* all its columns: what the program prints is matched with them */
-    names->picked = (size_t *)memory(NULL, observed->m, sizeof *names->picked);
-    memcpy(names->picked, observed->picked, observed->m * sizeof *names->picked);
-    s->program.rows = observed->n;
-    s->program.columns = observed->columns;
-    s->format.expected_rows = observed->n;
-    source->program = program_open(&s->program);
-    source->format = &s->format;
-    source->names = names;
-    table *drawn = preliminary_tables(source, s, &count),
-          **all = (table **)memory(NULL, count, sizeof *all);
-    for (size_t k = 0; k < count; k++)
-        all[k] = &drawn[k];
-    list_check(&s->format.leave_out);
-    list_check(&s->format.categories);
-    size_t *kept = find_kept(all, count, s->format.use.count > 0, &run->notes, &source->kept_count);
-    for (size_t k = 0; k < count; k++) {
-        table_keep(all[k], kept, source->kept_count);
-        if (observed->named && !drawn[k].named)
-            for (size_t i = 0; i < source->kept_count; i++) { /* the recording has the names */
-                char **name = &drawn[k].names[drawn[k].picked[i]];
-                free(*name);
-                *name = copy_text(observed->names[observed->picked[kept[i]]],
-                                  strlen(observed->names[observed->picked[kept[i]]]));
-            }
-    }
-    table_keep(observed, kept, source->kept_count);
-    source->kept = kept;
-    encoding_make(&run->encoding, all, count, 1, &run->notes);
-    source->encoding = &run->encoding;
-    free(all);
-}
-
 static void test_program(session *run)
 {
     settings *s = &run->settings;
     program_source source;
-    table names;
-    memset(&source, 0, sizeof source);
     run->count = 1;
     run->tables = (table *)memory(NULL, 1, sizeof *run->tables);
     run->candidates = (comparison *)memory(NULL, 1, sizeof *run->candidates);
     read_table(run, &run->tables[0], s->observed_file);
     choose_features(run, run->tables[0].n);
-    prepare_program(run, &source, &names);
+    program_prepare(&source, s, &run->tables[0], run->tables[0].n, &run->encoding, &run->notes);
     encode(&run->encoding, &run->tables[0], 1, &run->observed, &run->notes);
     check_observed(&run->observed);
     start_comparison(run, &run->candidates[0]);

@@ -245,7 +245,7 @@ typedef struct comparison {
 /* A program, and how what it prints becomes rows of numbers. */
 typedef struct program_source {
     program *program;
-    table_format *format;
+    table_format drawn; /* what is known of what it prints */
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
     size_t kept_count;
@@ -256,8 +256,9 @@ void compare_files(comparison *c);
 void compare_generator(comparison *c, const program_source *source);
 /* npksd_test_diagnose with a program as the generator. */
 npksd_status test_generator(comparison *c, npksd_options *options, const program_source *source);
-/* Data sets with seeds of their own, before the test: what kinds of values does the program print? */
-table *preliminary_tables(const program_source *source, const settings *s, size_t *count);
+/* Starts the program and finds out what its columns are; observed: whose names they are matched with. */
+void program_prepare(program_source *source, settings *s, table *observed, size_t rows, encoding *e,
+                     notes *list);
 
 /* ======== verdict.c, json.c ======== */
 
