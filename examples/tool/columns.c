@@ -371,7 +371,6 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
         }
     qsort(c->values, c->value_count, sizeof *c->values, compare_texts);
     free_index(&c->index);
-    index_names(&c->index, c->values, c->value_count);
 }
 
 static void add_name(encoding *e, char *name, int other)
@@ -456,10 +455,29 @@ void table_keep(table *t, const size_t *kept, size_t count)
     t->m = count;
 }
 
+/* The columns of numbers: one for each column, or one for each value of a category. */
+void encoding_name(encoding *e)
+{
+    name_index index;
+    for (size_t i = 0; i < e->count; i++) {
+        column_info *c = &e->columns[i];
+        c->first = e->m;
+        index_names(&c->index, c->values, c->value_count);
+        if (c->type == COLUMN_CATEGORY)
+            add_category_names(e, c);
+        else
+            add_name(e, copy_text(c->name, strlen(c->name)), 0);
+    }
+    size_t repeated = index_names(&index, e->names, e->m);
+    if (repeated < e->m)
+        fail("two columns of numbers would both be called \"%.200s\"; rename one",
+             e->names[repeated]);
+    free_index(&index);
+}
+
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list)
 {
     const table *t = tables[0];
-    name_index index;
     memset(e, 0, sizeof *e);
     e->other = other;
     e->count = t->m;
@@ -473,23 +491,16 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
         int forced = 0;
         memset(&cells, 0, sizeof cells);
         c->name = copy_text(t->names[t->picked[i]], strlen(t->names[t->picked[i]]));
-        c->first = e->m;
         for (size_t k = 0; k < count; k++) {
             count_cells(&cells, tables[k], tables[k]->picked[i]);
             forced |= tables[k]->forced[tables[k]->picked[i]];
         }
         c->type = decide_type(&cells, forced, t, c->name);
-        if (c->type == COLUMN_CATEGORY) {
+        if (c->type == COLUMN_CATEGORY)
             collect_values(c, tables, count, i, forced);
-            add_category_names(e, c);
-        } else
-            add_name(e, copy_text(c->name, strlen(c->name)), 0);
         note_type(c, e, list);
     }
-    if (index_names(&index, e->names, e->m) < e->m)
-        fail("%s: two columns of numbers would both be called \"%.200s\"; rename one", t->file,
-             e->names[index_names(&index, e->names, e->m)]);
-    free_index(&index);
+    encoding_name(e);
 }
 
 /* ======== rows of numbers ======== */

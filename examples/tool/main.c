@@ -413,7 +413,12 @@ int main(int argc, char **argv)
     s->program.timeout = 60;
     s->command = quote_command(argc, argv);
     read_arguments(s, argc, argv);
-    report_check(s);
+    if (s->report) {
+        refuse_input("--report", s->report, s->observed_file);
+        for (size_t k = 0; k < s->file_count; k++)
+            refuse_input("--report", s->report, s->files[k]);
+        check_writable("--report", s->report);
+    }
     progress_start();
     if (s->program.command)
         test_program(&run);

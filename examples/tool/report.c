@@ -1,10 +1,7 @@
 /* The page of --report: one file, no network, light and dark, phone, screen and paper. */
 #include "tool.h"
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum { TABLE_COLUMNS = 24, HISTOGRAMS = 4, ROW_COLUMNS = 8 };
 
@@ -334,89 +331,25 @@ static void page_of_several(FILE *out, const comparison *candidates, size_t coun
 
 /* ======== the file ======== */
 
-/* Where the page goes, links followed: beside it a temporary file is written and then renamed. */
-static char *find_target(const char *report)
-{
-    char *real = realpath(report, NULL);
-    return real ? real : copy_text(report, strlen(report));
-}
+typedef struct page {
+    const comparison *candidates;
+    size_t count;
+    const ranking *ranking;
+} page;
 
-static int is_device(const char *target)
+static void write_page(FILE *out, const void *what)
 {
-    struct stat info;
-    return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-/* A temporary file beside the target, or the target itself if it is a device or a pipe. */
-static FILE *open_page(const char *target, char **temporary)
-{
-    *temporary = NULL;
-    if (is_device(target))
-        return fopen(target, "wb");
-    append(temporary, "%s.XXXXXX", target);
-    int fd = mkstemp(*temporary);
-    if (fd < 0)
-        return NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    fchmod(fd, 0666 & ~mask);
-    return fdopen(fd, "wb");
-}
-
-static void refuse_input(const settings *s, const char *file)
-{
-    struct stat page, input;
-    if (stat(s->report, &page) == 0 && strcmp(file, "-") != 0 && stat(file, &input) == 0
-        && page.st_dev == input.st_dev && page.st_ino == input.st_ino)
-        fail("--report %s: this is the input %s, which would be overwritten. Name another file",
-             s->report, file);
-}
-
-void report_check(const settings *s)
-{
-    struct stat info;
-    if (!s->report)
-        return;
-    refuse_input(s, s->observed_file);
-    for (size_t k = 0; k < s->file_count; k++)
-        refuse_input(s, s->files[k]);
-    char *target = find_target(s->report), *temporary;
-    if (stat(target, &info) == 0 && S_ISDIR(info.st_mode))
-        fail("--report %s: this is a folder; name a file in it", s->report);
-    if (!is_device(target)) {
-        FILE *out = open_page(target, &temporary);
-        if (!out)
-            fail("--report %s: %s", s->report, strerror(errno));
-        fclose(out);
-        remove(temporary);
-        free(temporary);
-    }
-    free(target);
+    const page *p = (const page *)what;
+    if (p->count == 1)
+        page_of_one(out, &p->candidates[0]);
+    else
+        page_of_several(out, p->candidates, p->count, p->ranking);
+    settings_table(out, p->candidates, p->count);
+    fprintf(out, "</body></html>\n");
 }
 
 int report_write(const comparison *candidates, size_t count, const ranking *r)
 {
-    const char *report = candidates[0].settings->report;
-    char *target = find_target(report), *temporary;
-    FILE *out = open_page(target, &temporary);
-    int good = out != NULL;
-    if (good) {
-        if (count == 1)
-            page_of_one(out, &candidates[0]);
-        else
-            page_of_several(out, candidates, count, r);
-        settings_table(out, candidates, count);
-        fprintf(out, "</body></html>\n");
-        good = !ferror(out);
-        good &= fclose(out) == 0;
-        good = good && (!temporary || rename(temporary, target) == 0);
-    }
-    if (!good)
-        fprintf(stderr, "npksd: --report %s: the page cannot be written: %s\n", report,
-                strerror(errno));
-    if (!good && temporary)
-        remove(temporary);
-    free(target);
-    free(temporary);
-    return good;
+    page p = { candidates, count, r };
+    return write_beside("--report", candidates[0].settings->report, write_page, &p);
 }

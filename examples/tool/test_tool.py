@@ -599,7 +599,7 @@ def test_report_files():
     refuse("a report that is a folder", "this is a folder", *both, "--report", ".")
     done = npksd(*both, "--report", "/dev/full")
     check("a full disk: the verdict comes first", done.returncode == 2 and b"Not rejected" in done.stdout
-          and b"/dev/full: the page cannot be written" in done.stderr, (done.returncode, done.stderr))
+          and b"/dev/full: the file cannot be written" in done.stderr, (done.returncode, done.stderr))
     done = npksd(*both, "--report", "/dev/stdout", "--quiet")
     check("a report to a pipe", b"</html>" in done.stdout)
     Path("old.html").write_text("old")

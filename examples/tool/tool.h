@@ -5,7 +5,8 @@
  *     columns.c   cells as numbers: types, categories,    compare.c    one recording against one source
  *                 dates, missing values                   ranking.c    several candidates
  *     rows.c      rows of numbers: means, copies, order   verdict.c    sentences and text; json.c
- *     main.c      options, and who calls whom             report.c     the page; charts.c its pictures
+ *     files.c     files that are written                  report.c     the page; charts.c its pictures
+ *     progress.c  the bar                                 main.c       options, and who calls whom
  */
 #ifndef TOOL_H
 #define TOOL_H
@@ -158,6 +159,7 @@ enum { CATEGORY_VALUES = 20, CATEGORY_VALUES_FORCED = 1000 };
 size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count);
 void table_keep(table *t, const size_t *kept, size_t count);
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list);
+void encoding_name(encoding *e); /* what follows from the columns */
 /* refuse: missing values end the program; otherwise their rows are left out with a note. */
 void encode(const encoding *e, const table *t, int refuse, data *to, notes *list);
 
@@ -176,6 +178,14 @@ int is_constant(const data *d, size_t column);
 size_t *sort_down(const double *keys, size_t count);
 data take_rows(const data *d, size_t most, size_t block, uint64_t seed);
 copies count_copies(const data *observed, const data *synthetic);
+
+/* ======== files.c ======== */
+
+void refuse_input(const char *option, const char *file, const char *input);
+void check_writable(const char *option, const char *file);
+/* Writes a temporary file and renames it. 0: it could not be written, and that was said. */
+int write_beside(const char *option, const char *file, void (*write)(FILE *out, const void *what),
+                 const void *what);
 
 /* ======== programs.c ======== */
 
@@ -295,9 +305,6 @@ void rank_candidates(ranking *r, const data *observed, const comparison *candida
 
 /* ======== report.c, charts.c ======== */
 
-/* Ends the program if the page could not be written, or would overwrite an input. */
-void report_check(const settings *s);
-/* 0: it could not be written, and that was said. */
 int report_write(const comparison *candidates, size_t count, const ranking *r);
 
 void page_text(FILE *out, const char *text);

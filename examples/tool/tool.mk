@@ -1,6 +1,6 @@
 # The command line tool: built from tool/, as build/npksd.
 
-TOOL_FILES = text tables columns rows programs generator compare ranking verdict json charts report progress main
+TOOL_FILES = text tables columns rows programs generator compare files ranking verdict json charts report progress main
 TOOL_OBJECTS = $(TOOL_FILES:%=$(BUILD)/tool/%.o)
 TOOL_COMPILE = $(CC) -std=c99 $(WARN) $(CFLAGS) -I..
 
