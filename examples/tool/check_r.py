@@ -76,8 +76,8 @@ def compare(program, folder, name, observed, synthetic, wanted):
     if synthetic != "_bootstrap":
         good &= not copies["suspicious"]
     words = {None: "not asserted", True: "rejected", False: "not rejected"}[wanted]
-    print(f"{' ' if good else 'X'} {name + observed:18} {synthetic[1:]:10} p = {got['p_value']:.3f}, wanted: {words:12} "
-          f"{copies['synthetic_rows']} copies{', suspicious' if copies['suspicious'] else ''}", flush=True)
+    print(f"{' ' if good else 'X'} {name + observed:18} {synthetic[1:]:10} p = {got['p_value']:.3f}, "
+          f"wanted: {words:12} {copies['synthetic_rows']} copies{', suspicious' if copies['suspicious'] else ''}", flush=True)
     return good
 
 

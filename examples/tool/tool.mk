@@ -28,7 +28,7 @@ FUZZ_FLAGS = -std=c99 -g -O1 -I.. -fsanitize=address,undefined -fno-sanitize-rec
 FUZZ_LINK = $(BUILD)/npksd.o -lm
 NO_LEAKS = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 
-.PHONY: tool-fuzz tool-libfuzzer check-r
+.PHONY: tool-fuzz tool-libfuzzer tool-mutate check-r
 
 $(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(BUILD)/npksd.o
 	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(FUZZ_SOURCES) -o $@ $(FUZZ_LINK))
@@ -41,6 +41,15 @@ tool-libfuzzer: $(BUILD)/npksd.o
 		$(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK) && mkdir -p $(BUILD)/tool_corpus && \
 		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -detect_leaks=0 \
 		-rss_limit_mb=0 -artifact_prefix=$(BUILD)/ -print_final_stats=1 $(BUILD)/tool_corpus tool/corpus)
+
+# the whole tool, page and all
+TOOL_MUTATIONS ?= 500
+
+tool-mutate: $(BUILD)/npksd_asan
+	@if [ -x $< ]; then $(NO_LEAKS) $(PYTHON) tool/mutate.py $< $(TOOL_MUTATIONS); fi
+
+$(BUILD)/npksd_asan: $(TOOL_FILES:%=tool/%.c) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(TOOL_FILES:%=tool/%.c) -o $@ $(FUZZ_LINK))
 
 # R's own data sets, exported with its defaults (r-base-core)
 check-r: $(BUILD)/npksd
