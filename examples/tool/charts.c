@@ -438,3 +438,41 @@ void chart_ranking(FILE *out, const comparison *candidates, const ranking *r)
             "rejected by "
             "its own test.</figcaption></figure>\n");
 }
+
+/* ======== recordings ======== */
+
+static void draw_line(FILE *out, axis x, axis y, const double *values, size_t count,
+                      const char *colour)
+{
+    fprintf(out, "<path fill='none' style='stroke:var(%s);stroke-width:2' d='M%.1f %.1f", colour,
+            place(x, 0), place(y, 0));
+    for (size_t k = 0; k < count; k++)
+        fprintf(out, "L%.1f %.1f", place(x, (double)(k + 1)), place(y, values[k]));
+    fprintf(out, "'/>\n");
+}
+
+void chart_evidence(FILE *out, const double *evidence, const double *change, size_t count,
+                    double alarm)
+{
+    double low = -1, high = alarm;
+    for (size_t k = 0; k < count; k++) {
+        low = fmin(low, fmin(evidence[k], change[k]));
+        high = fmax(high, fmax(evidence[k], change[k]));
+    }
+    axis x = make_axis(0, (double)(count > 1 ? count : 1), 44, 470),
+         y = make_axis(low, 1.05 * high, 230, 12);
+    open_figure(out, 256, "evidence");
+    draw_y_axis(out, y, 44, 470, 0);
+    fprintf(out,
+            "<line x1='44' x2='470' y1='%.1f' y2='%.1f' stroke-dasharray='4 4' "
+            "style='stroke:var(--alarm)'/>"
+            "<text class='small' x='48' y='%.1f'>alarm</text>\n",
+            place(y, alarm), place(y, alarm), place(y, alarm) - 4);
+    draw_line(out, x, y, change, count, "--synthetic");
+    draw_line(out, x, y, evidence, count, "--observed");
+    draw_x_axis(out, x, 230);
+    fprintf(out,
+            "</svg><figcaption>Powers of ten over the number of recordings: 3 is a thousand times "
+            "the stake. The "
+            "evidence falls slowly while nothing differs.</figcaption></figure>\n");
+}

@@ -3,7 +3,7 @@
  * Data set k of a stage is stream k of the random numbers, and its seed is the first word of that
  * stream. So the seeds of the next data sets are known before they are asked for: --jobs starts them
  * ahead, and the answer is the same. */
-#include "tool.h"
+#include "watch.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,19 +202,35 @@ static int draw_data_set(npksd_real *rows, size_t count, size_t m, npksd_rng *rn
 
 /* ======== the test ======== */
 
+static void start_generator(generator *g, comparison *c, npksd_options *options,
+                            const program_source *source)
+{
+    memset(g, 0, sizeof *g);
+    g->comparison = c;
+    g->source = source;
+    g->inner = npksd_rng_seeded(&g->state, options->seed, 0);
+    options->rng.next_fn = next_word;
+    options->rng.seek_fn = seek_stream;
+    options->rng.user_data = g;
+}
+
 npksd_status test_generator(comparison *c, npksd_options *options, const program_source *source)
 {
     generator g;
-    memset(&g, 0, sizeof g);
-    g.comparison = c;
-    g.source = source;
-    g.inner = npksd_rng_seeded(&g.state, options->seed, 0);
-    options->rng.next_fn = next_word;
-    options->rng.seek_fn = seek_stream;
-    options->rng.user_data = &g;
+    start_generator(&g, c, options, source);
     npksd_status status =
         npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
                             options, &c->result, &c->diagnosis, c->null_values);
     free(g.last_rows);
     return status;
+}
+
+void watch_program(watcher *w, comparison *c, const npksd_options *options,
+                   const program_source *source)
+{
+    generator g;
+    npksd_options o = *options;
+    start_generator(&g, c, &o, source);
+    take_blob(w, draw_data_set, &g, &o);
+    free(g.last_rows);
 }

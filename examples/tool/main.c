@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_JOBS = 64 };
+enum {
+    MOST_JOBS = 64,
+    WATCH_REPLICATES = 1999
+}; /* more than recordings, or one tester shapes the answer */
 
 /* ======== help ======== */
 
@@ -34,7 +37,9 @@ static void print_help(const char *name)
           "  --estimator auto    their shape: auto gauss poly spline rbf\n"
           "  --smooth 0          noise for all rows       --features 0  512: linear time\n"
           "  --jobs 1            programs at a time       --timeout 60  s for a data set\n"
-          "Exit status: 0 not rejected, 1 rejected (several: all of them), 2 error.\n"
+          "  --watch FOLDER      many recordings, one error; against --generator, --server,\n"
+          "    --synthetic FILE or --load BLOB; also --state FILE, --rows N, --save BLOB\n"
+          "Exit status: 0 not rejected, 1 rejected (several: all) or alarm, 2 error.\n"
           "Example, as it is:\n",
           stdout);
     printf("  awk 'BEGIN { while (i++ < 80) print rand() \",\" rand() }' > seen.csv\n"
@@ -90,16 +95,16 @@ static const char *const missing_words[] = { "drop", "refuse", NULL };
 
 /* What only files or only programs can use; said when the other is there. */
 typedef struct given_options {
-    const char *for_files, *for_programs;
+    const char *for_files, *for_programs, *for_watching;
 } given_options;
 
 static int read_test_option(settings *s, const char *name, const char *value, given_options *given)
 {
     npksd_options *o = &s->options;
     if (strcmp(name, "--alpha") == 0)
-        o->alpha = (npksd_real)read_number(name, value, 1e-9, 0.999);
+        s->watch_alpha = o->alpha = (npksd_real)read_number(name, value, 1e-9, 0.999);
     else if (strcmp(name, "--replicates") == 0)
-        o->replicates = read_count(name, value, 1, 1e9);
+        s->replicates_given = (o->replicates = read_count(name, value, 1, 1e9)) > 0;
     else if (strcmp(name, "--pilot") == 0)
         o->pilot = read_count(name, value, 2, 1e9);
     else if (strcmp(name, "--seed") == 0)
@@ -123,6 +128,25 @@ static int read_test_option(settings *s, const char *name, const char *value, gi
         o->features = read_count(name, value, 0, 1e9);
         s->features_given = 1;
     } else
+        return 0;
+    return 1;
+}
+
+/* Options of --watch. */
+static int read_watch_option(settings *s, const char *name, const char *value, given_options *given)
+{
+    given->for_watching = name;
+    if (strcmp(name, "--state") == 0)
+        s->state = value;
+    else if (strcmp(name, "--load") == 0)
+        s->load = value;
+    else if (strcmp(name, "--save") == 0)
+        s->save = value;
+    else if (strcmp(name, "--synthetic") == 0)
+        s->synthetic = value;
+    else if (strcmp(name, "--rows") == 0)
+        s->rows = read_count(name, value, 2, 1e9);
+    else
         return 0;
     return 1;
 }
@@ -156,8 +180,13 @@ static int read_option(settings *s, const char *name, const char *value, given_o
         list_read(&s->format.categories, "--categories", value);
     else if (strcmp(name, "--missing") == 0)
         s->refuse_missing = read_word(name, value, missing_words);
-    else
+    else {
+        const char *before = given->for_watching;
+        if (read_watch_option(s, copy_text(name, strlen(name)), value, given))
+            return 1;
+        given->for_watching = before;
         return read_test_option(s, name, value, given);
+    }
     return 1;
 }
 
@@ -167,6 +196,8 @@ static int read_flag(settings *s, const char *name)
         s->json = 1;
     else if (strcmp(name, "--quiet") == 0)
         s->quiet = 1;
+    else if (strcmp(name, "--watch") == 0)
+        s->watch = 1;
     else if (strcmp(name, "--header") == 0)
         s->format.header = 1;
     else if (strcmp(name, "--no-header") == 0)
@@ -186,9 +217,31 @@ static void add_file(settings *s, char *file)
     s->files[s->file_count++] = file;
 }
 
+/* One source at most: the state may have it already. */
+static void check_watch(const settings *s, const given_options *given)
+{
+    int sources = (s->program.command != NULL) + (s->load != NULL) + (s->synthetic != NULL);
+    if (!s->observed_file)
+        fail("--watch: a folder of recordings, or files one after the other, should follow");
+    if (sources > 1)
+        fail("--watch: one of --generator, --server, --synthetic and --load, not several");
+    if (given->for_files)
+        fail("%s: not with --watch", given->for_files);
+    if (s->options.smooth > 0)
+        fail("--smooth: not with --watch; the noise of a recording would be shared by all");
+}
+
 static void check_settings(const settings *s, const given_options *given)
 {
     const char *command = s->program.command;
+    if (s->json && s->quiet)
+        fail("--json and --quiet: one of them, not both");
+    if (s->watch) {
+        check_watch(s, given);
+        return;
+    }
+    if (given->for_watching)
+        fail("%s: with --watch only", given->for_watching);
     if (!s->observed_file || (s->file_count == 0 && !command))
         fail("%s: name the file of observed rows, then a file of synthetic rows or --generator "
              "CMD. npksd --help "
@@ -204,14 +257,12 @@ static void check_settings(const settings *s, const given_options *given)
              given->for_files, s->observed_file);
     if (!command && given->for_programs)
         fail("%s: with --generator or --server only", given->for_programs);
-    if (s->json && s->quiet)
-        fail("--json and --quiet: one of them, not both");
 }
 
 /* --name value or --name=value; flags and files. */
 static void read_arguments(settings *s, int argc, char **argv)
 {
-    given_options given = { NULL, NULL };
+    given_options given = { NULL, NULL, NULL };
     for (int k = 1; k < argc; k++) {
         size_t length = strcspn(argv[k], "=");
         char *name = copy_text(argv[k], length);
@@ -411,6 +462,7 @@ int main(int argc, char **argv)
     s->format.header = -1;
     s->program.jobs = 1;
     s->program.timeout = 60;
+    s->watch_alpha = (npksd_real)0.001;
     s->command = quote_command(argc, argv);
     read_arguments(s, argc, argv);
     if (s->report) {
@@ -418,6 +470,11 @@ int main(int argc, char **argv)
         for (size_t k = 0; k < s->file_count; k++)
             refuse_input("--report", s->report, s->files[k]);
         check_writable("--report", s->report);
+    }
+    if (s->watch) {
+        if (!s->replicates_given && !s->synthetic)
+            s->options.replicates = WATCH_REPLICATES;
+        return watch(s);
     }
     progress_start();
     if (s->program.command)

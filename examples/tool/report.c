@@ -199,7 +199,7 @@ static void settings_table(FILE *out, const comparison *candidates, size_t count
 
 /* ======== the page ======== */
 
-static void note_list(FILE *out, const notes *list)
+void page_notes(FILE *out, const notes *list)
 {
     if (list->count == 0)
         return;
@@ -232,10 +232,10 @@ static void verdict_box(FILE *out, const comparison *c)
     fprintf(out, "</ul><p class='muted'>");
     page_text(out, c->caveat);
     fprintf(out, "</p></div>\n");
-    note_list(out, &c->notes);
+    page_notes(out, &c->notes);
 }
 
-static void page_head(FILE *out, const char *title)
+void page_head(FILE *out, const char *title)
 {
     fprintf(out,
             "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
@@ -256,7 +256,7 @@ static void page_of_one(FILE *out, const comparison *c)
     page_text(out, c->source);
     fprintf(out, "</span>?</h1>\n");
     verdict_box(out, c);
-    note_list(out, c->common);
+    page_notes(out, c->common);
     fprintf(out, "<div class='two'>\n<section><h2>How unusual is it?</h2>\n");
     chart_null(out, c);
     fprintf(out, "</section><section><h2>Which columns?</h2>\n");
@@ -308,7 +308,7 @@ static void page_of_several(FILE *out, const comparison *candidates, size_t coun
     fprintf(out, "<div>");
     ranking_table(out, candidates, r);
     fprintf(out, "</div></div>\n");
-    note_list(out, candidates[0].common);
+    page_notes(out, candidates[0].common);
     fprintf(out, "<h2>Side by side, nearest first: %s</h2>\n<div class='side'>\n", colours);
     for (size_t k = 0; k < count; k++) {
         const comparison *c = &candidates[r->order[k]];

@@ -905,6 +905,86 @@ def test_program_columns():
         answer(f"a program that prints words {name}", "c5.csv", "--generator", command, *quick, code=0)
 
 
+# ======== a stream of recordings ========
+
+def night(number, rows=40, shift=0.0):
+    return csv(normal_rows(rows, 2, 7000 + number, shift), NAMES)
+
+
+def evidence(got):
+    return [(r["file"], r["p"], r["log_evidence"], r["log_change"]) for r in got.get("list", [])]
+
+
+def test_watch():
+    """--watch: recording after recording, one state."""
+    for folder, change in (("sound", 99), ("nights", 12)):
+        Path(folder).mkdir()
+        for k in range(1, 25):
+            text(f"{folder}/night_{k}.csv", night(k, shift=1.0 if k > change else 0.0))
+    text("watch_made.csv", csv(normal_rows(40 * (13 + 20 + 199), 2, 61), NAMES))  # exactly as many as needed
+    quick = ("--fit-rows", 400, "--pilot", 20, "--replicates", 199)
+    source = ("--synthetic", "watch_made.csv", *quick)
+    got = answer("a sound stream", "--watch", "sound", *source, code=0)
+    check("no alarm", got.get("alarm") is got.get("change_alarm") is False and got["recordings"] == 24, got.get("verdict"))
+    whole = answer("a change after 12 nights", "--watch", "nights", *source, "--save", "watch.blob", "--report",
+                   "watch.html", code=1)
+    check("the alarm comes after the change", whole.get("alarm") and 12 < whole["alarm_at"] <= 20, whole.get("verdict"))
+    check("files are in the order of numbers", [r["file"] for r in whole.get("list", [])]
+          == [f"nights/night_{k}.csv" for k in range(1, 25)])
+    check("rows of the file are counted", noted(whole, f"{40 * 232} of the {40 * 232} rows of watch_made.csv"))
+    page = Path("watch.html").read_text()
+    check("the page shows the evidence", "aria-label='evidence'" in page and "ALARM" in page and "night_24" in page)
+    first = [f"nights/night_{k}.csv" for k in range(1, 11)]
+    part = answer("the first ten", "--watch", *first, *source, "--state", "watch.state", code=0)
+    check("ten are new", part.get("new") == 10)
+    rest = answer("the rest, by state alone", "--watch", "nights", "--state", "watch.state", code=1)
+    check("a state goes on as if there had been no break", evidence(rest) == evidence(whole) and rest.get("new") == 14)
+    again = answer("nothing new", "--watch", "nights", "--state", "watch.state", code=1)
+    check("nothing is added twice", again.get("new") == 0 and evidence(again) == evidence(whole))
+    text("nights/night_3.csv", night(333))
+    check("a changed file is noted", noted(answer("changed", "--watch", "nights", "--state", "watch.state", code=1),
+                                           "night_3.csv has changed"))
+    text("nights/night_3.csv", night(3))
+    blob = answer("a blob", "--watch", "nights", "--load", "watch.blob", code=1)
+    check("a blob is the same tester", evidence(blob) == evidence(whole))
+    # another number of rows
+    text("long_night.csv", night(1, 55))
+    text("short_night.csv", night(1, 39))
+    got = answer("other numbers of rows", "--watch", "long_night.csv", "short_night.csv", "--load", "watch.blob", code=0)
+    check("the first rows are used, or none", noted(got, "long_night.csv has 55 rows: the first 40")
+          and noted(got, "short_night.csv has 39 rows, fewer") and got.get("recordings") == 1, got.get("notes"))
+    # refusals
+    text("watch_few.csv", csv(normal_rows(40 * 232 - 1, 2, 61), NAMES))
+    refuse("too few synthetic rows to watch", ["9279 rows are too few", "232 data sets of 40 rows", "9280 rows"], "--watch",
+           "nights", "--synthetic", "watch_few.csv", *quick)
+    refuse("a watch without source", "what should the recordings be compared with", "--watch", "nights")
+    refuse("two sources", "not several", "--watch", "nights", *source, "--load", "watch.blob")
+    refuse("noise", "--smooth: not with --watch", "--watch", "nights", *source, "--smooth", "0.1")
+    refuse("a state without watching", "--state: with --watch only", "same.csv", "made.csv", "--state", "x")
+    state = Path("watch.state").read_bytes()
+    text("nights/night_99.csv", "a,b\n1,2\n3,x\n")
+    refuse("a broken recording", "night_99.csv, line 3, column 2 (b)", "--watch", "nights", "--state", "watch.state")
+    check("a run that fails leaves the state", Path("watch.state").read_bytes() == state)
+    Path("nights/night_99.csv").unlink()
+    for cut in (0, 10, len(state) // 2, len(state) - 1):
+        Path("bad.state").write_bytes(state[:cut])
+        refuse(f"a state cut at {cut}", "or a damaged one", "--watch", "nights", "--state", "bad.state")
+    text("bad.blob", "no blob")
+    refuse("no blob", "not a blob", "--watch", "nights", "--load", "bad.blob")
+    # a program as the source: its columns decide, and one that counts rows is ignored in recordings
+    make = ("awk 'BEGIN { srand({seed}); print \"id,size,colour\"; while (i++ < {rows}) "
+            "print i \",\" rand() \",\" (rand() < 0.5 ? \"red\" : \"blue\") }'")
+    dice = random.Random(5)
+    text("prog_1.csv", "id,size,colour\n" + "".join(f"{k},{dice.random()!r},{dice.choice(['red', 'blue'])}\n"
+                                                    for k in range(40)))
+    got = answer("a program to watch", "--watch", "prog_1.csv", "--generator", make, *quick, "--state", "prog.state", code=0)
+    got = answer("its state", "--watch", "prog_1.csv", "--state", "prog.state", code=0)
+    check("one recording", got.get("recordings") == 1 and got.get("new") == 0)
+    text("prog_2.csv", Path("prog_1.csv").read_text().replace("red", "green"))
+    got = answer("another colour", "--watch", "prog_2.csv", "--state", "prog.state", code=0)
+    check("it is (other)", "colour=(other)" in got.get("list", [{}])[-1].get("column", ""), got.get("list"))
+
+
 # ======== for people ========
 
 def test_help():
@@ -925,7 +1005,7 @@ def test_help():
     check("and writes its report", Path("seen.html").read_text().startswith("<!DOCTYPE html>"))
     for option in ("generator", "report", "json", "columns", "leave-out", "header", "no-header",
                    "alpha", "replicates", "pilot", "seed", "quiet", "categories", "missing", "server", "jobs",
-                   "timeout", "block", "take", "summary", "estimator", "smooth",
+                   "timeout", "watch", "state", "load", "save", "synthetic", "rows", "block", "take", "summary", "estimator", "smooth",
                    "fit-rows", "features"):
         check(f"--help names --{option}", f"--{option}" in shown.stdout)
 
@@ -1068,7 +1148,7 @@ def main():
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
                      test_dates, test_dialects_of_programs, test_defects, test_report_files, test_copies,
-                     test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_help,
+                     test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_watch, test_help,
                      test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue

@@ -6,7 +6,8 @@
  *                 dates, missing values                   ranking.c    several candidates
  *     rows.c      rows of numbers: means, copies, order   verdict.c    sentences and text; json.c
  *     files.c     files that are written                  report.c     the page; charts.c its pictures
- *     progress.c  the bar                                 main.c       options, and who calls whom
+ *     watch.c     recording after recording; state.c      main.c       options, and who calls whom
+ *     progress.c  the bar
  */
 #ifndef TOOL_H
 #define TOOL_H
@@ -224,7 +225,11 @@ typedef struct settings {
     char **files; /* candidates */
     size_t file_count;
     program_settings program; /* command NULL: files */
-    int json, quiet, features_given, refuse_missing;
+    int json, quiet, features_given, replicates_given, refuse_missing;
+    int watch;
+    const char *state, *load, *save, *synthetic; /* of --watch */
+    size_t rows; /* of a data set; 0: those of the first recording */
+    npksd_real watch_alpha;
     size_t take; /* at most so many observed rows; 0 = all */
     npksd_options options;
     table_format format;
@@ -262,6 +267,7 @@ typedef struct program_source {
     const encoding *encoding;
 } program_source;
 
+int watch(settings *s); /* watch.c; returns the exit status */
 void compare_files(comparison *c);
 void compare_generator(comparison *c, const program_source *source);
 /* npksd_test_diagnose with a program as the generator. */
@@ -313,6 +319,11 @@ void chart_null(FILE *out, const comparison *c);
 void chart_columns(FILE *out, const comparison *c);
 void chart_histogram(FILE *out, const comparison *c, size_t column);
 void chart_pair(FILE *out, const comparison *c);
+void page_head(FILE *out, const char *title);
+void page_notes(FILE *out, const notes *list);
+/* Two lines over the recordings, in powers of ten, and the level of the alarm. */
+void chart_evidence(FILE *out, const double *evidence, const double *change, size_t count,
+                    double alarm);
 void chart_ranking(FILE *out, const comparison *candidates, const ranking *r);
 
 #endif

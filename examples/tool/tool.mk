@@ -1,6 +1,6 @@
 # The command line tool: built from tool/, as build/npksd.
 
-TOOL_FILES = text tables columns rows programs generator compare files ranking verdict json charts report progress main
+TOOL_FILES = text tables columns rows programs generator compare files ranking verdict json charts report watch state progress main
 TOOL_OBJECTS = $(TOOL_FILES:%=$(BUILD)/tool/%.o)
 TOOL_COMPILE = $(CC) -std=c99 $(WARN) $(CFLAGS) -I..
 
@@ -11,7 +11,7 @@ npksd: $(BUILD)/npksd
 $(BUILD)/tool:
 	@mkdir -p $@
 
-$(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h $(HEADER) | $(BUILD)/tool
+$(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h tool/watch.h $(HEADER) | $(BUILD)/tool
 	$(TOOL_COMPILE) -c $< -o $@
 
 $(BUILD)/npksd: $(TOOL_OBJECTS) $(BUILD)/npksd.o
