@@ -1,0 +1,26 @@
+/* What stands in a cell? Shared by tables.c (is line 1 a header?) and columns.c. */
+#ifndef CELLS_H
+#define CELLS_H
+
+#include "tool.h"
+
+typedef enum cell_kind {
+    CELL_NUMBER,
+    CELL_COMMA_NUMBER,  /* 1,5 */
+    CELL_FLAG,          /* true, false, yes, no */
+    CELL_DATE,          /* 2024-05-31, 2024-05-31T12:30:00Z */
+    CELL_TIME,          /* 12:30, 12:30:00.5 */
+    CELL_MISSING,       /* empty, NA, NaN, NULL, - */
+    CELL_MAYBE_MISSING, /* none, ?, missing: a word among words, no value among numbers */
+    CELL_INFINITE,
+    CELL_MARKED_NUMBER, /* 1,234.5: a mark for thousands */
+    CELL_BLANKS,        /* 1 2: numbers with blanks between them */
+    CELL_TEXT,
+    CELL_KINDS
+} cell_kind;
+
+cell_kind classify(const char *text, double *value);
+int is_numeric(cell_kind kind);
+int looks_numeric(const char *line, char separator); /* does its first field hold a number? */
+
+#endif

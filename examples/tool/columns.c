@@ -1,0 +1,594 @@
+/* From cells to numbers: what kind a column is of, its categories, dates, flags, missing values.
+ *
+ * With two files the kinds and values are those of all files together: nothing depends on which file
+ * a row stands in, so the test stays exact. With a generator they are those of a preliminary draw:
+ * nothing depends on the recording. */
+#include "cells.h"
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ======== one cell ======== */
+
+static int same_word(const char *a, const char *b)
+{
+    while (*a && tolower((unsigned char)*a) == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static int in_words(const char *text, const char *const *words)
+{
+    for (size_t k = 0; words[k]; k++)
+        if (same_word(text, words[k]))
+            return 1;
+    return 0;
+}
+
+/* So many digits as a number; -1: they are not there. */
+static int read_digits(const char **at, int count)
+{
+    int value = 0;
+    for (int k = 0; k < count; k++) {
+        if (!isdigit((unsigned char)(*at)[k]))
+            return -1;
+        value = 10 * value + ((*at)[k] - '0');
+    }
+    *at += count;
+    return value;
+}
+
+/* hh:mm, hh:mm:ss or hh:mm:ss.sss as seconds; -1: none. */
+static double read_time(const char **at)
+{
+    const char *c = *at;
+    int hours = read_digits(&c, 2), minutes, seconds = 0;
+    double fraction = 0;
+    if (hours < 0 || hours > 24 || *c++ != ':' || (minutes = read_digits(&c, 2)) < 0
+        || minutes > 59)
+        return -1;
+    if (*c == ':') {
+        c++;
+        if ((seconds = read_digits(&c, 2)) < 0 || seconds > 60)
+            return -1;
+        if (*c == '.' || *c == ',') {
+            double unit = 0.1;
+            for (c++; isdigit((unsigned char)*c); c++, unit /= 10)
+                fraction += unit * (*c - '0');
+        }
+    }
+    *at = c;
+    return 3600.0 * hours + 60.0 * minutes + seconds + fraction;
+}
+
+/* Days from 1970-01-01 in the Gregorian calendar. */
+static double count_days(int year, int month, int day)
+{
+    int y = month > 2 ? year : year - 1, era = (y >= 0 ? y : y - 399) / 400, of_era = y - 400 * era;
+    int of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+    return 146097.0 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+/* ISO 8601: a day, or a day and a time, with or without a zone; in days. */
+static int read_date(const char *text, double *value)
+{
+    const char *c = text;
+    int year = read_digits(&c, 4), month, day;
+    if (year < 0 || *c++ != '-' || (month = read_digits(&c, 2)) < 1 || month > 12 || *c++ != '-'
+        || (day = read_digits(&c, 2)) < 1)
+        return 0;
+    *value = count_days(year, month, day);
+    if (*value >= count_days(month < 12 ? year : year + 1, month < 12 ? month + 1 : 1, 1))
+        return 0; /* 31 April */
+    if (*c == '\0')
+        return 1;
+    if (*c != 'T' && *c != 't' && *c != ' ')
+        return 0;
+    c++;
+    double seconds = read_time(&c);
+    if (seconds < 0)
+        return 0;
+    if (*c == '+' || *c == '-') {
+        int sign = *c++ == '-' ? 1 : -1, hours = read_digits(&c, 2), minutes = 0;
+        c += *c == ':';
+        if (hours < 0 || (*c && (minutes = read_digits(&c, 2)) < 0))
+            return 0;
+        seconds += sign * (3600.0 * hours + 60.0 * minutes);
+    } else
+        c += *c == 'Z' || *c == 'z';
+    *value += seconds / 86400;
+    return *c == '\0';
+}
+
+/* A number with one decimal mark; the program never sets a locale, so strtod wants a point. */
+static int read_number(const char *text, char mark, double *value)
+{
+    char plain[64], *end, *found;
+    size_t length = strlen(text);
+    if (length >= sizeof plain
+        || strspn(text, mark == '.' ? "+-.0123456789eE" : "+-,0123456789eE") != length) {
+        if (mark != '.' || strspn(text, "+-.0123456789eE") != length)
+            return 0;
+        *value = strtod(text, &end); /* very many digits */
+        return *end == '\0' && end != text;
+    }
+    memcpy(plain, text, length + 1);
+    if (mark != '.' && (found = strchr(plain, mark)) != NULL)
+        *found = '.';
+    *value = strtod(plain, &end);
+    return *end == '\0' && end != plain;
+}
+
+cell_kind classify(const char *text, double *value)
+{
+    static const char *const missing[] = { "",     "na",   "n/a", "nan",  "+nan",
+                                           "-nan", "null", "-",   "#n/a", NULL };
+    static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", NULL };
+    static const char *const infinite[] = { "inf", "infinity", NULL };
+    static const char *const yes[] = { "true", "yes", NULL };
+    static const char *const no[] = { "false", "no", NULL };
+    size_t length = strlen(text);
+    if (read_number(text, '.', value))
+        return isfinite(*value) ? CELL_NUMBER : CELL_INFINITE;
+    if (in_words(text, missing))
+        return CELL_MISSING;
+    if (in_words(text, perhaps))
+        return CELL_MAYBE_MISSING;
+    if (in_words(text + (*text == '-' || *text == '+'), infinite))
+        return CELL_INFINITE;
+    if (in_words(text, yes) || in_words(text, no)) {
+        *value = in_words(text, yes);
+        return CELL_FLAG;
+    }
+    if (!strpbrk(text, "0123456789"))
+        return CELL_TEXT;
+    if (read_number(text, ',', value))
+        return isfinite(*value) ? CELL_COMMA_NUMBER : CELL_INFINITE;
+    if (read_date(text, value))
+        return CELL_DATE;
+    const char *end = text;
+    *value = read_time(&end);
+    if (*value >= 0 && *end == '\0')
+        return CELL_TIME;
+    if (strchr(text, ',') && strspn(text, "+-.,'0123456789eE") == length)
+        return CELL_MARKED_NUMBER;
+    return strchr(text, ' ') && strspn(text, "+-.0123456789eE ") == length ? CELL_BLANKS
+                                                                           : CELL_TEXT;
+}
+
+int is_numeric(cell_kind kind)
+{
+    return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_DATE
+        || kind == CELL_TIME;
+}
+
+int looks_numeric(const char *line, char separator)
+{
+    char field[80], ends[] = { separator, '\n', '\r', '\0' };
+    size_t blanks = strspn(line, " \""), length = strcspn(line + blanks, ends);
+    double value;
+    snprintf(field, sizeof field, "%.*s", (int)(length < 79 ? length : 79), line + blanks);
+    field[strcspn(field, " \"")] = '\0';
+    return is_numeric(classify(field, &value));
+}
+
+/* ======== cells of a table ======== */
+
+enum { CELL_ROOM = 40 };
+
+/* The text of a cell; that of a number is written into room. */
+static const char *cell_text(const table *t, size_t row, size_t column, char room[CELL_ROOM])
+{
+    if (!t->numbers)
+        return t->cells[t->first_cell + row * t->columns + column];
+    snprintf(room, CELL_ROOM, "%.15g", t->numbers[row * t->columns + column]);
+    return room;
+}
+
+static cell_kind cell_read(const table *t, size_t row, size_t column, double *value)
+{
+    if (t->numbers) {
+        *value = t->numbers[row * t->columns + column];
+        return isfinite(*value) ? CELL_NUMBER : isnan(*value) ? CELL_MISSING : CELL_INFINITE;
+    }
+    cell_kind kind = classify(t->cells[t->first_cell + row * t->columns + column], value);
+    return kind == CELL_BLANKS ? CELL_TEXT : kind;
+}
+
+/* What is wrong with a cell, as the end of: "1,5" ... */
+static const char *kind_problem(cell_kind kind)
+{
+    switch (kind) {
+    case CELL_INFINITE: return "is not a finite number. Remove the row";
+    case CELL_COMMA_NUMBER:
+    case CELL_MARKED_NUMBER:
+        return "has a decimal comma (or a mark for thousands). A number is written with a decimal "
+               "point and "
+               "no other mark: 1234.5. Decimal commas are read where columns are separated by "
+               "semicolons "
+               "or tabs and no number has a point";
+    case CELL_DATE:
+    case CELL_TIME:
+        return "is a date or a time, but other values of the column are not. Correct it";
+    case CELL_FLAG: return "is not a number, but other values of the column are. Correct it";
+    default: return "is not a number. Correct it";
+    }
+}
+
+static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kind, const char *hint)
+{
+    char room[CELL_ROOM], *where = NULL;
+    const char *name = t->names[column], *text = cell_text(t, row, column, room);
+    append(&where, "%s, %s %zu, column %zu (%.200s)", t->file, t->place, t->lines[row], column + 1,
+           name);
+    if (kind == CELL_MISSING || kind == CELL_MAYBE_MISSING)
+        fail("%s: a missing value (\"%.40s\"). Every row must be complete here: remove the row, "
+             "fill it in, or "
+             "leave the column out: --leave-out %.200s",
+             where, text, name);
+    fail("%s: \"%.40s\" %s, or leave the column out: --leave-out %.200s%s", where, text,
+         kind_problem(kind), name, hint);
+}
+
+/* ======== what kind is a column of? ======== */
+
+/* How many cells of each kind, and where the first of them stands. */
+typedef struct census {
+    size_t cells, count[CELL_KINDS];
+    const table *table[CELL_KINDS];
+    size_t row[CELL_KINDS], place[CELL_KINDS];
+    int other_numbers; /* some are neither 0 nor 1 */
+} census;
+
+static void count_cells(census *c, const table *t, size_t column)
+{
+    c->cells += t->n;
+    for (size_t r = 0; r < t->n; r++) {
+        double value;
+        cell_kind kind = cell_read(t, r, column, &value);
+        if (c->count[kind]++ == 0) {
+            c->table[kind] = t;
+            c->row[kind] = r;
+            c->place[kind] = column;
+        }
+        c->other_numbers |= is_numeric(kind) && value != 0 && value != 1;
+    }
+}
+
+static void refuse_kind(const census *c, cell_kind kind, const char *hint)
+{
+    refuse_cell(c->table[kind], c->row[kind], c->place[kind], kind, hint);
+}
+
+static size_t count_kinds(const census *c, cell_kind a, cell_kind b)
+{
+    return c->count[a] + c->count[b];
+}
+
+/* Words make a category unless numbers stand beside them: then one of the two is a mistake. */
+static void refuse_mixture(const census *c, const char *name)
+{
+    size_t numbers = count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER), flags = c->count[CELL_FLAG],
+           dates = c->count[CELL_DATE], times = c->count[CELL_TIME];
+    char *hint = NULL;
+    append(&hint, ", or say that it is a category: --categories %.200s", name);
+    for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
+        if (c->count[kind])
+            refuse_kind(c, (cell_kind)kind, "");
+    if (c->count[CELL_TEXT]) {
+        if (numbers + dates + times > 0)
+            refuse_kind(c, CELL_TEXT, hint);
+    } else if (dates && numbers + times + flags > 0)
+        refuse_kind(c, CELL_DATE, hint);
+    else if (times && numbers + flags > 0)
+        refuse_kind(c, CELL_TIME, hint);
+    else if (flags && c->other_numbers)
+        refuse_kind(c, CELL_FLAG, hint);
+    free(hint);
+}
+
+static column_type decide_type(const census *c, int forced, const table *t, const char *name)
+{
+    if (c->cells == c->count[CELL_MISSING])
+        fail("%s: column %s holds no values at all. Leave it out: --leave-out %s", t->file, name,
+             name);
+    if (forced)
+        return COLUMN_CATEGORY;
+    refuse_mixture(c, name);
+    if (c->count[CELL_TEXT])
+        return COLUMN_CATEGORY;
+    if (c->count[CELL_DATE])
+        return COLUMN_DATE;
+    if (c->count[CELL_TIME])
+        return COLUMN_TIME;
+    if (c->count[CELL_FLAG])
+        return COLUMN_FLAG;
+    return count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER) ? COLUMN_NUMBER : COLUMN_CATEGORY;
+}
+
+/* 1,5 or 1.5, but not both in one file: one of them would be a mark for thousands. */
+static void check_marks(const table *t)
+{
+    size_t commas = 0, points = 0, row = 0, column = 0;
+    if (t->numbers)
+        return;
+    for (size_t r = 0; r < t->n; r++)
+        for (size_t i = 0; i < t->m; i++) {
+            const char *text = t->cells[t->first_cell + r * t->columns + t->picked[i]];
+            double value;
+            int comma = strchr(text, ',') && classify(text, &value) == CELL_COMMA_NUMBER;
+            points += strchr(text, '.') && classify(text, &value) == CELL_NUMBER;
+            if (comma && commas++ == 0) {
+                row = r;
+                column = t->picked[i];
+            }
+        }
+    if (commas && (points || t->separator == ','))
+        refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
+}
+
+/* ======== categories ======== */
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int is_value(cell_kind kind) { return kind != CELL_MISSING; }
+
+/* The different values of a column in all tables, sorted. The set grows by being indexed anew, at
+   most CATEGORY_VALUES_FORCED times. */
+static void collect_values(column_info *c, table **tables, size_t count, size_t which, int forced)
+{
+    size_t most = forced ? CATEGORY_VALUES_FORCED : CATEGORY_VALUES;
+    index_names(&c->index, c->values, 0);
+    for (size_t k = 0; k < count; k++)
+        for (size_t r = 0; r < tables[k]->n; r++) {
+            char room[CELL_ROOM];
+            double value;
+            size_t place = tables[k]->picked[which];
+            const char *text = cell_text(tables[k], r, place, room);
+            if (!is_value(cell_read(tables[k], r, place, &value))
+                || find_name(&c->index, text) != NOT_FOUND)
+                continue;
+            if (c->value_count == most && forced)
+                fail("--categories %s: more than %zu different values", c->name, most);
+            if (c->value_count == most)
+                fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
+                     "than %zu "
+                     "different texts the column is no category by itself. Leave it out: "
+                     "--leave-out %.200s; "
+                     "or say that it is one: --categories %.200s",
+                     tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,
+                     text, most, c->name, c->name);
+            c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
+            c->values[c->value_count++] = copy_text(text, strlen(text));
+            free_index(&c->index);
+            index_names(&c->index, c->values, c->value_count);
+        }
+    qsort(c->values, c->value_count, sizeof *c->values, compare_texts);
+    free_index(&c->index);
+}
+
+static void add_name(encoding *e, char *name, int other)
+{
+    e->names = (char **)memory(e->names, e->m + 1, sizeof *e->names);
+    e->is_other = (char *)memory(e->is_other, e->m + 1, 1);
+    e->is_other[e->m] = (char)other;
+    e->names[e->m++] = name;
+}
+
+static void add_category_names(encoding *e, const column_info *c)
+{
+    for (size_t v = 0; v <= c->value_count; v++) {
+        char *name = NULL, *value;
+        if (v == c->value_count && !e->other)
+            break;
+        value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v]))
+                                   : copy_text("(other)", 7);
+        append(&name, "%s=%s", c->name, value);
+        add_name(e, name, v == c->value_count);
+        free(value);
+    }
+}
+
+static void note_type(const column_info *c, const encoding *e, notes *list)
+{
+    char name[256];
+    cut_text(c->name, 40, 0, name, sizeof name);
+    if (c->type == COLUMN_CATEGORY)
+        note(list,
+             "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.",
+             name, c->value_count + (size_t)e->other, PLURAL(c->value_count + (size_t)e->other),
+             e->other ? " of a preliminary draw and one for all others" : "");
+    else if (c->type == COLUMN_FLAG)
+        note(list, "Column %s: true and yes are read as 1, false and no as 0.", name);
+    else if (c->type == COLUMN_DATE)
+        note(list,
+             "Column %s holds dates: read as days since 1970-01-01, times as fractions of a day.",
+             name);
+    else if (c->type == COLUMN_TIME)
+        note(list, "Column %s holds times of day: read as seconds since midnight.", name);
+}
+
+/* ======== the encoding ======== */
+
+/* 1, 2, 3, ...: says where a row stands in the file, not what it is. */
+static int counts_rows(const table *t, size_t column)
+{
+    double first = 0, value;
+    for (size_t r = 0; r < t->n; r++) {
+        cell_kind kind = cell_read(t, r, column, &value);
+        first = r == 0 ? value : first;
+        if (kind != CELL_NUMBER || value != first + (double)r)
+            return 0;
+    }
+    return t->n >= 10;
+}
+
+size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count)
+{
+    size_t m = tables[0]->m, *kept = (size_t *)memory(NULL, m, sizeof *kept);
+    *kept_count = 0;
+    for (size_t i = 0; i < m; i++) {
+        size_t k = 0;
+        while (k < count && (chosen || !counts_rows(tables[k], tables[k]->picked[i])))
+            k++;
+        if (k == count)
+            kept[(*kept_count)++] = i;
+        else
+            note(list, "Column %s was left out: it counts the rows of %s. --columns can choose it.",
+                 tables[0]->names[tables[0]->picked[i]], tables[k]->file);
+    }
+    if (*kept_count == 0)
+        fail("%s: no column is left to test: each one counts the rows", tables[0]->file);
+    return kept;
+}
+
+void table_keep(table *t, const size_t *kept, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        t->picked[i] = t->picked[kept[i]];
+    t->m = count;
+}
+
+/* The columns of numbers: one for each column, or one for each value of a category. */
+void encoding_name(encoding *e)
+{
+    name_index index;
+    for (size_t i = 0; i < e->count; i++) {
+        column_info *c = &e->columns[i];
+        c->first = e->m;
+        index_names(&c->index, c->values, c->value_count);
+        if (c->type == COLUMN_CATEGORY)
+            add_category_names(e, c);
+        else
+            add_name(e, copy_text(c->name, strlen(c->name)), 0);
+    }
+    size_t repeated = index_names(&index, e->names, e->m);
+    if (repeated < e->m)
+        fail("two columns of numbers would both be called \"%.200s\"; rename one",
+             e->names[repeated]);
+    free_index(&index);
+}
+
+void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list)
+{
+    const table *t = tables[0];
+    memset(e, 0, sizeof *e);
+    e->other = other;
+    e->count = t->m;
+    e->columns = (column_info *)memory(NULL, t->m, sizeof *e->columns);
+    memset(e->columns, 0, t->m * sizeof *e->columns);
+    for (size_t k = 0; k < count; k++)
+        check_marks(tables[k]);
+    for (size_t i = 0; i < t->m; i++) {
+        column_info *c = &e->columns[i];
+        census cells;
+        int forced = 0;
+        memset(&cells, 0, sizeof cells);
+        c->name = copy_text(t->names[t->picked[i]], strlen(t->names[t->picked[i]]));
+        for (size_t k = 0; k < count; k++) {
+            count_cells(&cells, tables[k], tables[k]->picked[i]);
+            forced |= tables[k]->forced[tables[k]->picked[i]];
+        }
+        c->type = decide_type(&cells, forced, t, c->name);
+        if (c->type == COLUMN_CATEGORY)
+            collect_values(c, tables, count, i, forced);
+        note_type(c, e, list);
+    }
+    encoding_name(e);
+}
+
+/* ======== rows of numbers ======== */
+
+static int fits(column_type type, cell_kind kind, double value)
+{
+    int number = kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER;
+    switch (type) {
+    case COLUMN_NUMBER: return number;
+    case COLUMN_FLAG: return kind == CELL_FLAG || (number && (value == 0 || value == 1));
+    case COLUMN_DATE: return kind == CELL_DATE;
+    case COLUMN_TIME: return kind == CELL_TIME;
+    default: return 1;
+    }
+}
+
+static int is_missing(column_type type, cell_kind kind)
+{
+    return kind == CELL_MISSING || (kind == CELL_MAYBE_MISSING && type != COLUMN_CATEGORY);
+}
+
+/* One row; returns the first column with a missing value, or e->count. */
+static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real *row)
+{
+    for (size_t i = 0; i < e->count; i++) {
+        const column_info *c = &e->columns[i];
+        double value = 0;
+        cell_kind kind = cell_read(t, r, t->picked[i], &value);
+        if (is_missing(c->type, kind))
+            return i;
+        if (!fits(c->type, kind, value))
+            refuse_cell(t, r, t->picked[i], kind, "");
+        if (c->type != COLUMN_CATEGORY) {
+            row[c->first] = (npksd_real)value;
+            continue;
+        }
+        char room[CELL_ROOM];
+        long long found = find_name(&c->index, cell_text(t, r, t->picked[i], room));
+        size_t which = found == NOT_FOUND ? c->value_count : (size_t)found;
+        for (size_t v = 0; v < c->value_count + (size_t)e->other; v++)
+            row[c->first + v] = v == which;
+    }
+    return e->count;
+}
+
+static void note_missing(const encoding *e, const data *d, const size_t *missing, notes *list)
+{
+    char *columns = NULL;
+    size_t left_out = d->file_rows - d->n, shown = 0;
+    if (left_out == 0)
+        return;
+    for (size_t i = 0; i < e->count && shown < 5; i++)
+        if (missing[i])
+            append(&columns, "%s%.60s %zu", shown++ ? ", " : "", e->columns[i].name, missing[i]);
+    if (d->n == 0)
+        fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
+             d->file, columns);
+    note(list,
+         "%zu of the %zu rows of %s have a missing value and were left out (%s). --missing refuse "
+         "stops instead.",
+         left_out, d->file_rows, d->file, columns);
+    free(columns);
+}
+
+void encode(const encoding *e, const table *t, int refuse, data *to, notes *list)
+{
+    size_t *missing = (size_t *)memory(NULL, e->count, sizeof *missing);
+    memset(missing, 0, e->count * sizeof *missing);
+    memset(to, 0, sizeof *to);
+    to->file = copy_text(t->file, strlen(t->file));
+    to->place = t->place;
+    to->m = e->m;
+    to->names = e->names;
+    to->file_rows = t->n;
+    to->checksum = t->checksum;
+    if (t->n > SIZE_MAX / e->m)
+        fail("%s: too many numbers", t->file);
+    to->rows = (npksd_real *)memory(NULL, t->n * e->m, sizeof *to->rows);
+    to->lines = (size_t *)memory(NULL, t->n, sizeof *to->lines);
+    for (size_t r = 0; r < t->n; r++) {
+        size_t gap = encode_row(e, t, r, to->rows + to->n * e->m);
+        if (gap == e->count)
+            to->lines[to->n++] = t->lines[r];
+        else if (refuse)
+            refuse_cell(t, r, t->picked[gap], CELL_MISSING, "");
+        else
+            missing[gap]++;
+    }
+    note_missing(e, to, missing, list);
+    free(missing);
+}

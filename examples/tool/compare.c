@@ -1,0 +1,262 @@
+/* A recording against one source: what is said before the test, the test, and what came out. */
+#include "tool.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ======== what the rows look like before the test ======== */
+
+static void add_to_list(char **list, const char *name)
+{
+    char cut[256];
+    append(list, "%s%s", *list ? ", " : "", cut_text(name, 40, 0, cut, sizeof cut));
+}
+
+/* Constant columns are fine for the test as long as something else varies; say which they are. */
+static void check_constants(comparison *c)
+{
+    const data *a = &c->observed, *b = &c->synthetic;
+    char *both = NULL, *only = NULL;
+    size_t constant = 0;
+    for (size_t i = 0; i < a->m; i++) {
+        if (!is_constant(b, i))
+            continue;
+        int same = is_constant(a, i) && a->rows[i] == b->rows[i];
+        constant += (size_t)is_constant(a, i);
+        if (!same || !c->encoding->is_other[i])
+            add_to_list(same ? &both : &only, a->names[i]);
+    }
+    if (constant == a->m)
+        fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file,
+             b->file, both ? both : "", both && only ? ", " : "", only ? only : "");
+    if (both)
+        note(&c->notes, "Constant, with the same value on both sides, and so of no weight: %s.",
+             both);
+    if (only)
+        note(&c->notes,
+             "Constant in the synthetic rows but not the same in the observed ones: %s. Such a "
+             "column alone "
+             "may decide the test.",
+             only);
+    free(both);
+    free(only);
+}
+
+static double neighbour_correlation(const data *d, size_t column)
+{
+    double sum = 0, mean, sd;
+    column_moments(d, column, &mean, &sd);
+    for (size_t r = 1; r < d->n && sd > 0; r++)
+        sum += ((double)d->rows[(r - 1) * d->m + column] - mean) / sd
+            * (((double)d->rows[r * d->m + column] - mean) / sd);
+    return sum / (double)(d->n - 1);
+}
+
+/* Rows in the order of time resemble their neighbours; then drawing single rows would be wrong. */
+static void check_dependence(comparison *c)
+{
+    const data *d = &c->observed;
+    double largest = 0;
+    size_t worst = 0;
+    char name[256];
+    for (size_t i = 0; i < d->m && d->n >= 20; i++) {
+        double correlation = neighbour_correlation(d, i);
+        if (correlation > largest) {
+            largest = correlation;
+            worst = i;
+        }
+    }
+    if (largest > 0.2 && largest > 5 / sqrt((double)d->n))
+        note(&c->notes,
+             "Neighbouring observed rows resemble each other (column %s, correlation %.2f). If "
+             "rows follow each "
+             "other in time, the p-value is too small: use --block with the rows of one session. "
+             "If the file "
+             "is only sorted, all is well.",
+             cut_text(d->names[worst], 40, 0, name, sizeof name), largest);
+}
+
+/* A generator that learnt rows by heart passes every test but this one. */
+static void check_copies(comparison *c)
+{
+    const data *a = &c->observed, *b = &c->synthetic;
+    c->copies = count_copies(a, b);
+    if (c->copies.same_file)
+        note(&c->notes, "%s and %s hold the same bytes: this is one file compared with itself.",
+             a->file, b->file);
+    else if (c->copies.suspicious)
+        note(&c->notes,
+             "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
+             "than rows repeat "
+             "by nature (within %s %zu of %zu rows occur more than once). If the source has learnt "
+             "them by heart, "
+             "or the files overlap, p means nothing: test with rows that it has never seen.",
+             c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+}
+
+/* A last, shorter block is left out. */
+static void whole_blocks(comparison *c, data *d)
+{
+    size_t block = c->settings->options.block, rest = d->n % block;
+    if (d->n < block)
+        fail("--block %zu: %s has only %zu rows", block, d->file, d->n);
+    if (rest > 0)
+        note(&c->notes, "The last %zu row%s of %s %s not a whole block and %s left out.", rest,
+             PLURAL(rest), d->file, rest == 1 ? "is" : "are", rest == 1 ? "was" : "were");
+    d->n -= rest;
+}
+
+/* Too many rows take too long, and more than twice as many as synthetic ones cannot be tested. */
+static void limit_observed(comparison *c)
+{
+    const settings *s = c->settings;
+    size_t all = c->observed.n, block = s->options.block, made = c->synthetic.n,
+           least = npksd_samples_minimum(1);
+    if (s->take && all > s->take && s->take >= block) {
+        c->observed = take_rows(&c->observed, s->take, block, s->options.seed);
+        note(&c->notes,
+             "%zu of the %zu observed rows were taken at random; --take 0 uses all, in a time that "
+             "grows with "
+             "their square (with --features 512 it does not).",
+             c->observed.n, all);
+        all = c->observed.n;
+    }
+    if (made >= npksd_samples_minimum(all))
+        return;
+    if (made < least || 2 * made < block)
+        fail("%s: too few rows: %zu. At least %zu are needed, and ten times as many as observed "
+             "rows are "
+             "better. Make more",
+             c->synthetic.file, made, least > (block + 1) / 2 ? least : (block + 1) / 2);
+    c->observed = take_rows(&c->observed, 2 * made, block, s->options.seed);
+    note(&c->notes,
+         "%s has only %zu rows: %zu of the %zu observed rows were taken at random, the most that "
+         "so few can be "
+         "compared with. Make more: ten times as many as observed rows are better.",
+         c->synthetic.file, made, c->observed.n, all);
+}
+
+static void measure_columns(comparison *c)
+{
+    size_t m = c->observed.m;
+    double *space = (double *)memory(NULL, 4 * m, sizeof *space);
+    c->observed_mean = space;
+    c->observed_sd = space + m;
+    c->synthetic_mean = space + 2 * m;
+    c->synthetic_sd = space + 3 * m;
+    for (size_t i = 0; i < m; i++) {
+        column_moments(&c->observed, i, &c->observed_mean[i], &c->observed_sd[i]);
+        column_moments(&c->synthetic, i, &c->synthetic_mean[i], &c->synthetic_sd[i]);
+    }
+}
+
+/* ======== the test ======== */
+
+/* The library names its options with underscores, the tool with dashes. */
+static void check_options(const char *problem)
+{
+    if (!problem)
+        return;
+    size_t length = strcspn(problem, ":, ");
+    char *option = copy_text(problem, length);
+    for (char *at = option; *at; at++)
+        *at = *at == '_' ? '-' : *at;
+    fail("--%s%s", option, problem + length);
+}
+
+static void make_room(comparison *c)
+{
+    size_t m = c->observed.m, n = c->observed.n;
+    npksd_diagnosis *d = &c->diagnosis;
+    npksd_real *space =
+        (npksd_real *)memory(NULL, 4 * m + n + c->settings->options.replicates, sizeof *space);
+    memset(d, 0, sizeof *d);
+    d->coordinate_p = space;
+    d->coordinate_p_adjusted = space + m;
+    d->coordinate_shift = space + 2 * m;
+    d->coordinate_distance = space + 3 * m;
+    d->row_influence = space + 4 * m;
+    d->pairs = c->pairs;
+    d->pair_capacity = PAIRS;
+    c->null_values = space + 4 * m + n;
+}
+
+static void check_status(npksd_status status)
+{
+    if (status != NPKSD_OK)
+        fail("%s", npksd_status_string(status));
+}
+
+/* Adjusted p first, then the distance of the distributions. */
+static void order_columns_and_rows(comparison *c)
+{
+    size_t m = c->observed.m, n = c->observed.n;
+    double *keys = (double *)memory(NULL, m > n ? m : n, sizeof *keys);
+    for (size_t i = 0; i < m; i++)
+        keys[i] = 1e-6 * (double)c->diagnosis.coordinate_distance[i]
+            - (double)c->diagnosis.coordinate_p_adjusted[i];
+    c->column_order = sort_down(keys, m);
+    for (size_t r = 0; r < n; r++)
+        keys[r] = (double)c->diagnosis.row_influence[r];
+    c->row_order = sort_down(keys, n);
+    free(keys);
+}
+
+static npksd_status test_samples(comparison *c, size_t n, size_t rows)
+{
+    return npksd_test_samples_diagnose(c->observed.rows, n, c->synthetic.rows, rows, c->observed.m,
+                                       &c->settings->options, &c->result, &c->diagnosis,
+                                       c->null_values);
+}
+
+/* The test of an eighth of the rows tells how long all of them will take. */
+static void forecast(comparison *c)
+{
+    size_t block = c->settings->options.block, part = c->observed.n / 8 / block * block;
+    double start = now_seconds();
+    if (progress_on() && c->observed.n > 300 && part >= 16
+        && test_samples(c, part, c->synthetic.n / 8 / block * block) == NPKSD_OK)
+        progress_forecast(64 * (now_seconds() - start));
+}
+
+void compare_files(comparison *c)
+{
+    const npksd_options *o = &c->settings->options;
+    double start = now_seconds();
+    c->source = c->synthetic.file;
+    if (o->block == 1)
+        check_dependence(c);
+    limit_observed(c);
+    whole_blocks(c, &c->observed);
+    whole_blocks(c, &c->synthetic);
+    measure_columns(c);
+    check_constants(c);
+    check_copies(c);
+    check_options(npksd_samples_problem(o, c->observed.n, c->synthetic.n, c->observed.m));
+    make_room(c);
+    forecast(c);
+    check_status(test_samples(c, c->observed.n, c->synthetic.n));
+    c->seconds = now_seconds() - start;
+    order_columns_and_rows(c);
+}
+
+void compare_generator(comparison *c, const program_source *source)
+{
+    npksd_options options = c->settings->options;
+    double start = now_seconds();
+    c->source = "the generator";
+    check_options(npksd_options_problem(&options, c->observed.n, c->observed.m));
+    make_room(c);
+    c->synthetic.m = c->observed.m;
+    c->synthetic.names = c->observed.names;
+    c->synthetic.file = c->source;
+    npksd_status status = test_generator(c, &options, source);
+    measure_columns(c);
+    check_constants(c);
+    check_status(status);
+    if (program_said(source->program))
+        note(&c->notes, "The generator wrote to its standard error: %.200s",
+             program_said(source->program));
+    c->seconds = now_seconds() - start;
+    order_columns_and_rows(c);
+}

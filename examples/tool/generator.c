@@ -1,0 +1,236 @@
+/* A program as the generator of npksd.h: seeds, encoding, and what is wrong with its rows.
+ *
+ * Data set k of a stage is stream k of the random numbers, and its seed is the first word of that
+ * stream. So the seeds of the next data sets are known before they are asked for: --jobs starts them
+ * ahead, and the answer is the same. */
+#include "watch.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_AHEAD = 64, SUSPICIOUS = 16, KEPT_ROWS = 2000 };
+#define PRELIMINARY_STREAM (UINT64_C(0xf1) << 56) /* of nobody else */
+
+typedef struct generator {
+    comparison *comparison;
+    const program_source *source;
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t stream;
+    npksd_real *last_rows; /* what it printed last */
+    size_t equal_calls, kept_room;
+} generator;
+
+/* ======== seeds ======== */
+
+static uint64_t next_word(void *user_data)
+{
+    generator *g = (generator *)user_data;
+    return g->inner.next_fn(g->inner.user_data);
+}
+
+static void seek_stream(uint64_t stream, void *user_data)
+{
+    generator *g = (generator *)user_data;
+    g->stream = stream;
+    g->inner.seek_fn(stream, g->inner.user_data);
+}
+
+/* 31 bits: any program can take such a seed. */
+static uint64_t seed_of(uint64_t word) { return word >> 33; }
+
+static uint64_t stream_seed(uint64_t seed, uint64_t stream)
+{
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, seed, stream);
+    return seed_of(rng.next_fn(rng.user_data));
+}
+
+/* ======== one data set ======== */
+
+/* What the program prints for a stream, as a table whose columns are matched. */
+static void draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
+{
+    table_format format = source->drawn; /* its lists are shared: they note what was found */
+    uint64_t next[MOST_AHEAD];
+    size_t bytes;
+    for (size_t k = 0; k + 1 < s->program.jobs; k++)
+        next[k] = stream_seed(s->options.seed, stream + 1 + k);
+    char *text = program_draw(source->program, stream_seed(s->options.seed, stream), next, &bytes);
+    table_parse(t, "the generator's output", text, bytes, &format);
+    if (t->n != s->program.rows)
+        fail("the generator printed %zu row%s, but was asked for %zu ({rows} in CMD, or the "
+             "environment "
+             "variable NPKSD_ROWS): %s",
+             t->n, PLURAL(t->n), s->program.rows, s->program.command);
+    table_match(source->names, t);
+    if (source->kept)
+        table_keep(t, source->kept, source->kept_count);
+}
+
+/* Data sets with seeds of their own, before the test: what kinds of values does the program print? */
+static table *preliminary_tables(const program_source *source, const settings *s, size_t *count)
+{
+    enum { WANTED_ROWS = 500, MOST = 5 };
+    size_t sets = (WANTED_ROWS + s->program.rows - 1) / s->program.rows;
+    *count = sets < MOST ? sets : MOST;
+    table *tables = (table *)memory(NULL, *count, sizeof *tables);
+    for (size_t k = 0; k < *count; k++)
+        draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
+    return tables;
+}
+
+/* A program that prints no names gets those of the recording. */
+static void lend_names(const table *observed, const size_t *kept, table *t)
+{
+    for (size_t i = 0; i < t->m && observed->named && !t->named; i++) {
+        const char *name = observed->names[observed->picked[kept[i]]];
+        free(t->names[t->picked[i]]);
+        t->names[t->picked[i]] = copy_text(name, strlen(name));
+    }
+}
+
+/* What the columns are is decided by a preliminary draw, never by the recording. */
+void program_prepare(program_source *source, settings *s, table *observed, size_t rows, encoding *e,
+                     notes *list)
+{
+    size_t count;
+    table *names = (table *)memory(NULL, 1, sizeof *names);
+    memset(source, 0, sizeof *source);
+    *names = *observed; /* all its columns: what the program prints is matched with them */
+    names->picked = (size_t *)memory(NULL, observed->m, sizeof *names->picked);
+    memcpy(names->picked, observed->picked, observed->m * sizeof *names->picked);
+    s->program.rows = rows;
+    s->program.columns = observed->columns;
+    source->drawn = s->format;
+    source->drawn.expected_rows = rows;
+    source->program = program_open(&s->program);
+    source->names = names;
+    table *drawn = preliminary_tables(source, s, &count),
+          **all = (table **)memory(NULL, count, sizeof *all);
+    for (size_t k = 0; k < count; k++)
+        all[k] = &drawn[k];
+    list_check(&s->format.leave_out);
+    list_check(&s->format.categories);
+    size_t *kept = find_kept(all, count, s->format.use.count > 0, list, &source->kept_count);
+    for (size_t k = 0; k < count; k++) {
+        table_keep(all[k], kept, source->kept_count);
+        lend_names(observed, kept, all[k]);
+    }
+    table_keep(observed, kept, source->kept_count);
+    source->kept = kept;
+    encoding_make(e, all, count, 1, list);
+    source->encoding = e;
+    free(all);
+}
+
+/* The same rows for one seed after the other. A generator of rare events may well print one row
+   many times over, so data sets whose rows are all alike do not count. */
+static void check_repetition(generator *g, const npksd_real *rows, size_t n, size_t m)
+{
+    size_t bytes = m * sizeof *rows, r = 1;
+    while (r < n && memcmp(rows, rows + r * m, bytes) == 0)
+        r++;
+    int equal = g->last_rows && r < n && memcmp(g->last_rows, rows, n * bytes) == 0;
+    g->equal_calls = equal ? g->equal_calls + 1 : 0;
+    if (g->equal_calls == SUSPICIOUS)
+        fail("the generator prints the same rows for every seed. It must use {seed} in CMD, the "
+             "environment "
+             "variable NPKSD_SEED or, with --server, the second number of each line: %s",
+             g->comparison->settings->program.command);
+    g->last_rows = (npksd_real *)memory(g->last_rows, n * m, sizeof *rows);
+    memcpy(g->last_rows, rows, n * bytes);
+}
+
+/* The first rows are kept for pictures and means. */
+static void keep_rows(generator *g, const data *d)
+{
+    data *kept = &g->comparison->synthetic;
+    if (kept->n >= KEPT_ROWS)
+        return;
+    kept->rows = (npksd_real *)memory(kept->rows, (kept->n + d->n) * d->m, sizeof *kept->rows);
+    memcpy(kept->rows + kept->n * d->m, d->rows, d->n * d->m * sizeof *d->rows);
+    kept->n += d->n;
+}
+
+/* How many data sets the test will draw: for fit, pilot and replicates (npksd.h, options). */
+static size_t expected_calls(const comparison *c)
+{
+    const npksd_options *o = &c->settings->options;
+    size_t n = c->observed.n, fit = (o->fit_rows + o->fit_rows / 4 + n - 1) / n;
+    return (fit > 10 ? fit : 10) + o->pilot + o->replicates;
+}
+
+static void draw_rows(generator *g, uint64_t stream, data *d)
+{
+    table t;
+    notes none = { NULL, 0 };
+    draw_table(g->source, g->comparison->settings, stream, &t);
+    encode(g->source->encoding, &t, 1, d, &none);
+    table_free(&t);
+}
+
+static void check_seed(generator *g, const npksd_real *rows, size_t bytes)
+{
+    data again;
+    draw_rows(g, g->stream, &again);
+    if (memcmp(rows, again.rows, bytes) != 0)
+        note(&g->comparison->notes,
+             "The generator prints other rows when it is given the same seed: the answer is valid, "
+             "but cannot "
+             "be repeated. Let it use {seed}.");
+    data_free(&again);
+}
+
+/* npksd_sample_fn. Whatever goes wrong ends the program with a better message than a status. */
+static int draw_data_set(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    generator *g = (generator *)user_data;
+    comparison *c = g->comparison;
+    data d;
+    rng->next_fn(rng->user_data); /* the word that the seed is made of */
+    draw_rows(g, g->stream, &d);
+    memcpy(rows, d.rows, count * m * sizeof *rows);
+    check_repetition(g, rows, count, m);
+    progress_show(fmin((double)c->program_calls / (double)expected_calls(c), 1));
+    if (c->program_calls++ == 0)
+        check_seed(g, rows, count * m * sizeof *rows);
+    keep_rows(g, &d);
+    data_free(&d);
+    return 0;
+}
+
+/* ======== the test ======== */
+
+static void start_generator(generator *g, comparison *c, npksd_options *options,
+                            const program_source *source)
+{
+    memset(g, 0, sizeof *g);
+    g->comparison = c;
+    g->source = source;
+    g->inner = npksd_rng_seeded(&g->state, options->seed, 0);
+    options->rng.next_fn = next_word;
+    options->rng.seek_fn = seek_stream;
+    options->rng.user_data = g;
+}
+
+npksd_status test_generator(comparison *c, npksd_options *options, const program_source *source)
+{
+    generator g;
+    start_generator(&g, c, options, source);
+    npksd_status status =
+        npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
+                            options, &c->result, &c->diagnosis, c->null_values);
+    free(g.last_rows);
+    return status;
+}
+
+void watch_program(watcher *w, comparison *c, const npksd_options *options,
+                   const program_source *source)
+{
+    generator g;
+    npksd_options o = *options;
+    start_generator(&g, c, &o, source);
+    take_blob(w, draw_data_set, &g, &o);
+    free(g.last_rows);
+}

@@ -1,0 +1,208 @@
+/* What a watcher remembers between runs: one file of blocks "tag length", then so many bytes. */
+#include "watch.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char magic[] = "npksd watch 1";
+
+/* ======== writing ======== */
+
+static void put(FILE *out, const char *tag, const void *bytes, size_t length)
+{
+    fprintf(out, "%s %zu\n", tag, length);
+    fwrite(bytes, 1, length, out);
+    fputc('\n', out);
+}
+
+static void put_text(FILE *out, const char *tag, const char *text)
+{
+    put(out, tag, text, strlen(text));
+}
+
+static void put_count(FILE *out, const char *tag, size_t count)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%zu", count);
+    put_text(out, tag, text);
+}
+
+static void put_columns(FILE *out, const watcher *w)
+{
+    const encoding *e = &w->encoding;
+    put_count(out, "columns", e->count);
+    put_count(out, "full", w->full);
+    put_count(out, "named", (size_t)w->named);
+    put_count(out, "other", (size_t)e->other);
+    for (size_t i = 0; i < e->count; i++) {
+        const column_info *c = &e->columns[i];
+        put_text(out, "name", c->name);
+        put_count(out, "type", (size_t)c->type);
+        put_count(out, "place", w->kept[i]);
+        put_count(out, "values", c->value_count);
+        for (size_t v = 0; v < c->value_count; v++)
+            put_text(out, "value", c->values[v]);
+    }
+}
+
+static void put_all(FILE *out, const void *what)
+{
+    const watcher *w = (const watcher *)what;
+    put_text(out, "file", magic);
+    put_count(out, "rows", w->n);
+    put_columns(out, w);
+    put(out, "blob", w->blob, w->blob_bytes);
+    put(out, "monitor", &w->monitor, sizeof w->monitor);
+    put(out, "memory", w->memory, w->count * sizeof *w->memory);
+    put_count(out, "recordings", w->count);
+    for (size_t k = 0; k < w->count; k++) {
+        const recording *r = &w->recordings[k];
+        double numbers[3] = { r->p, r->log_evidence, r->log_change };
+        put_text(out, "recording", r->file);
+        put_text(out, "worst", r->worst ? r->worst : "");
+        put(out, "checksum", &r->checksum, sizeof r->checksum);
+        put(out, "numbers", numbers, sizeof numbers);
+    }
+}
+
+int state_save(const watcher *w, const char *file)
+{
+    return write_beside("--state", file, put_all, w);
+}
+
+/* ======== reading ======== */
+
+typedef struct reader {
+    const char *file, *at, *end;
+} reader;
+
+static void refuse_state(const reader *r)
+{
+    fail("--state %s: not a state of this version and machine, or a damaged one. Give it another "
+         "name, and start anew",
+         r->file);
+}
+
+static const char *get(reader *r, const char *tag, size_t *length)
+{
+    size_t size = strlen(tag);
+    char *end;
+    if ((size_t)(r->end - r->at) < size + 3 || strncmp(r->at, tag, size) != 0 || r->at[size] != ' ')
+        refuse_state(r);
+    *length = (size_t)strtoul(r->at + size + 1, &end, 10);
+    if (*end != '\n' || *length >= (size_t)(r->end - end - 1) || end[1 + *length] != '\n')
+        refuse_state(r);
+    r->at = end + 2 + *length;
+    return end + 1;
+}
+
+static char *get_text(reader *r, const char *tag)
+{
+    size_t length;
+    const char *text = get(r, tag, &length);
+    return copy_text(text, length);
+}
+
+/* At most so much as a file of this size can hold. */
+static size_t get_count(reader *r, const char *tag)
+{
+    char *text = get_text(r, tag), *end;
+    size_t count = (size_t)strtoul(text, &end, 10);
+    if (end == text || *end || count > 1000000000)
+        refuse_state(r);
+    free(text);
+    return count;
+}
+
+static void get_exactly(reader *r, const char *tag, void *to, size_t bytes)
+{
+    size_t length;
+    const char *from = get(r, tag, &length);
+    if (length != bytes)
+        refuse_state(r);
+    memcpy(to, from, bytes);
+}
+
+static size_t get_list_length(reader *r, const char *tag)
+{
+    size_t count = get_count(r, tag);
+    if (count > (size_t)(r->end - r->at)) /* each item takes more than a byte */
+        refuse_state(r);
+    return count;
+}
+
+static void get_columns(reader *r, watcher *w)
+{
+    encoding *e = &w->encoding;
+    e->count = get_list_length(r, "columns");
+    w->full = get_count(r, "full");
+    w->named = get_count(r, "named") > 0;
+    e->other = get_count(r, "other") > 0;
+    e->columns = (column_info *)memory(NULL, e->count, sizeof *e->columns);
+    w->kept = (size_t *)memory(NULL, e->count, sizeof *w->kept);
+    memset(e->columns, 0, e->count * sizeof *e->columns);
+    for (size_t i = 0; i < e->count; i++) {
+        column_info *c = &e->columns[i];
+        c->name = get_text(r, "name");
+        c->type = (column_type)get_count(r, "type");
+        w->kept[i] = get_count(r, "place");
+        c->value_count = get_list_length(r, "values");
+        if (c->type > COLUMN_CATEGORY || w->kept[i] >= w->full)
+            refuse_state(r);
+        c->values = (char **)memory(NULL, c->value_count, sizeof *c->values);
+        for (size_t v = 0; v < c->value_count; v++)
+            c->values[v] = get_text(r, "value");
+    }
+    encoding_name(e);
+}
+
+static void get_recordings(reader *r, watcher *w)
+{
+    w->count = w->before = get_list_length(r, "recordings");
+    w->recordings = (recording *)memory(NULL, w->count, sizeof *w->recordings);
+    for (size_t k = 0; k < w->count; k++) {
+        recording *item = &w->recordings[k];
+        double numbers[3];
+        item->file = get_text(r, "recording");
+        item->worst = get_text(r, "worst");
+        get_exactly(r, "checksum", &item->checksum, sizeof item->checksum);
+        get_exactly(r, "numbers", numbers, sizeof numbers);
+        item->p = numbers[0];
+        item->log_evidence = numbers[1];
+        item->log_change = numbers[2];
+        if (!*item->worst) {
+            free(item->worst);
+            item->worst = NULL;
+        }
+    }
+}
+
+int state_load(watcher *w, const char *file)
+{
+    size_t bytes, length;
+    FILE *stream = fopen(file, "rb");
+    if (!stream && errno == ENOENT)
+        return 0;
+    if (!stream)
+        fail("--state %s: %s", file, strerror(errno));
+    char *text = read_all(stream, file, &bytes);
+    fclose(stream);
+    reader r = { file, text, text + bytes };
+    const char *first = get(&r, "file", &length);
+    if (length != strlen(magic) || memcmp(first, magic, length) != 0)
+        refuse_state(&r);
+    w->n = get_count(&r, "rows");
+    get_columns(&r, w);
+    const char *blob = get(&r, "blob", &w->blob_bytes);
+    w->blob = copy_text(blob, w->blob_bytes);
+    get_exactly(&r, "monitor", &w->monitor, sizeof w->monitor);
+    const char *memory_bytes = get(&r, "memory", &length);
+    get_recordings(&r, w);
+    if (length != w->count * sizeof *w->memory || w->monitor.recordings != w->count
+        || w->monitor.capacity < w->count || w->monitor.capacity > 1000000)
+        refuse_state(&r);
+    w->memory = (npksd_real *)memory(NULL, w->monitor.capacity, sizeof *w->memory);
+    memcpy(w->memory, memory_bytes, length);
+    free(text);
+    return 1;
+}

@@ -1,0 +1,619 @@
+/* Files as they are: CSV text and .npy arrays, columns picked by name or number.
+ *
+ * Whatever is wrong with a file ends the program with a sentence that names file, line and column,
+ * what stands there, what was expected, and what to do. What the cells mean is for columns.c. */
+#include "tool.h"
+#include "cells.h"
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ======== which columns ======== */
+
+void list_read(column_list *list, const char *option, const char *text)
+{
+    list->option = option;
+    while (*text) {
+        size_t length = strcspn(text, ","), k = list->count++;
+        list->items = (char **)memory(list->items, list->count, sizeof *list->items);
+        list->found = (int *)memory(list->found, list->count, sizeof *list->found);
+        list->items[k] = copy_text(text, length);
+        list->found[k] = 0;
+        text += length + (text[length] == ',');
+    }
+    if (list->count == 0)
+        fail("%s: column names or numbers should follow, separated by commas", option);
+}
+
+/* A number, or two with a dash between them? */
+static int is_range(const char *text, size_t *first, size_t *last)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return 0;
+    *first = *last = (size_t)strtoul(text, &end, 10);
+    if (*end == '-' && isdigit((unsigned char)end[1]))
+        *last = (size_t)strtoul(end + 1, &end, 10);
+    return *end == '\0' && *first >= 1 && *first <= *last;
+}
+
+/* Marks the columns of a file that the list names. */
+static void list_mark(column_list *list, const name_index *index, size_t columns, char *marks)
+{
+    for (size_t k = 0; k < list->count; k++) {
+        size_t first, last;
+        long long found = find_name(index, list->items[k]);
+        if (found != NOT_FOUND)
+            first = last = (size_t)found + 1;
+        else if (!is_range(list->items[k], &first, &last) || last > columns)
+            continue;
+        list->found[k] = 1;
+        memset(marks + first - 1, 1, last - first + 1);
+    }
+}
+
+void list_check(const column_list *list)
+{
+    for (size_t k = 0; k < list->count; k++)
+        if (!list->found[k])
+            fail("%s %s: there is no such column", list->option, list->items[k]);
+}
+
+static char *new_marks(size_t columns, int value)
+{
+    char *marks = (char *)memory(NULL, columns, 1);
+    memset(marks, value, columns);
+    return marks;
+}
+
+/* From the columns of the file to those in use. A first column without a name holds the names of
+   rows: R, pandas and others write one. */
+static void pick_columns(table *t, table_format *format)
+{
+    name_index index;
+    column_list *wanted = &format->use;
+    char *use = new_marks(t->columns, wanted->count == 0), *leave = new_marks(t->columns, 0);
+    size_t repeated = index_names(&index, t->names, t->columns);
+    if (repeated < t->columns)
+        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ",
+             t->file, t->lines[0] - 1, find_name(&index, t->names[repeated]) + 1, repeated + 1,
+             t->names[repeated]);
+    t->forced = new_marks(t->columns, 0);
+    list_mark(wanted, &index, t->columns, use);
+    list_mark(&format->leave_out, &index, t->columns, leave);
+    list_mark(&format->categories, &index, t->columns, t->forced);
+    for (size_t k = 0; k < wanted->count; k++) { /* left out may be what one file does not have */
+        if (!wanted->found[k])
+            fail("%s: --columns %s: there is no such column among its %zu", t->file,
+                 wanted->items[k], t->columns);
+        wanted->found[k] = 0; /* the next file is asked again */
+    }
+    if (t->unnamed_first && wanted->count == 0 && t->columns > 1)
+        leave[0] = 1;
+    else
+        t->unnamed_first = 0;
+    t->picked = (size_t *)memory(NULL, t->columns, sizeof *t->picked);
+    for (size_t i = 0; i < t->columns; i++)
+        if (use[i] && !leave[i])
+            t->picked[t->m++] = i;
+    if (t->m == 0)
+        fail("%s: no column is left to test", t->file);
+    free_index(&index);
+    free(use);
+    free(leave);
+}
+
+/* ======== CSV ======== */
+
+typedef struct csv_reader {
+    table *table;
+    char *at, *end; /* what is left of the text; *end is a zero */
+    size_t line, records, count, room, line_room;
+} csv_reader;
+
+static int is_blank(const csv_reader *csv, char c)
+{
+    return c == ' ' || (c == '\t' && csv->table->separator != '\t');
+}
+
+static int ends_field(const csv_reader *csv)
+{
+    return csv->at >= csv->end || *csv->at == csv->table->separator || *csv->at == '\n'
+        || *csv->at == '\r';
+}
+
+static void refuse_zero_byte(const csv_reader *csv, size_t line)
+{
+    fail("%s, line %zu: a zero byte; this is not a text file", csv->table->file, line);
+}
+
+/* Quoted: "" is one quote, and separators and line ends are part of the text. */
+static char *quoted_field(csv_reader *csv, size_t *line)
+{
+    size_t opened = *line;
+    char *field = ++csv->at, *to = field;
+    for (;; csv->at++) {
+        if (csv->at >= csv->end)
+            fail("%s, line %zu: a quote (\") is opened here and never closed", csv->table->file,
+                 opened);
+        if (*csv->at == '\0')
+            refuse_zero_byte(csv, *line);
+        if (*csv->at == '"' && *++csv->at != '"')
+            break;
+        *line += *csv->at == '\n';
+        *to++ = *csv->at;
+    }
+    while (is_blank(csv, *csv->at))
+        csv->at++;
+    if (!ends_field(csv))
+        fail("%s, line %zu: text after a closing quote; inside quotes, a quote is written \"\"",
+             csv->table->file, *line);
+    *to = '\0'; /* at the latest on the closing quote */
+    return field;
+}
+
+/* One field without the blanks around it. *more: another one follows on this line. */
+static char *read_field(csv_reader *csv, size_t *line, int *more)
+{
+    char *field, *last = NULL;
+    while (is_blank(csv, *csv->at))
+        csv->at++;
+    if (*csv->at == '"') {
+        field = quoted_field(csv, line);
+    } else {
+        for (field = csv->at; !ends_field(csv); csv->at++)
+            if (*csv->at == '\0')
+                refuse_zero_byte(csv, *line);
+        for (last = csv->at; last > field && is_blank(csv, last[-1]); last--)
+            ;
+    }
+    *more = csv->at < csv->end && *csv->at == csv->table->separator;
+    if (csv->at < csv->end && *csv->at == '\r' && csv->at[1] == '\n')
+        *csv->at++ = '\0';
+    if (csv->at < csv->end)
+        *csv->at++ = '\0';
+    if (last)
+        *last = '\0';
+    return field;
+}
+
+static void add_cell(csv_reader *csv, char *field)
+{
+    table *t = csv->table;
+    if (csv->count == csv->room) {
+        csv->room = csv->room ? 2 * csv->room : 1024;
+        t->cells = (char **)memory(t->cells, csv->room, sizeof *t->cells);
+    }
+    t->cells[csv->count++] = field;
+}
+
+static void add_line(csv_reader *csv, size_t line)
+{
+    table *t = csv->table;
+    if (csv->records == csv->line_room) {
+        csv->line_room = csv->line_room ? 2 * csv->line_room : 256;
+        t->lines = (size_t *)memory(t->lines, csv->line_room, sizeof *t->lines);
+    }
+    t->lines[csv->records++] = line;
+}
+
+static void check_fields(const csv_reader *csv, size_t line, size_t fields)
+{
+    const table *t = csv->table;
+    if (csv->records == 1 || fields == t->columns)
+        return;
+    if (fields == 1 && t->cells[csv->count - 1][0] == '\0')
+        fail("%s, line %zu: an empty line; remove it, or fill in the missing row", t->file, line);
+    fail("%s, line %zu: %zu field%s, but line %zu has %zu%s", t->file, line, fields, PLURAL(fields),
+         t->lines[0], t->columns,
+         t->separator == ',' && fields == 2 * t->columns
+             ? ". Decimal commas? They can be read where columns are separated by semicolons"
+             : "");
+}
+
+/* All records as cells; the line of a record is where it begins. */
+static void read_records(csv_reader *csv)
+{
+    while (csv->at < csv->end) {
+        size_t line = ++csv->line, first = csv->count;
+        int more = 1;
+        add_line(csv, line);
+        while (more)
+            add_cell(csv, read_field(csv, &csv->line, &more));
+        if (csv->records == 1)
+            csv->table->columns = csv->count;
+        check_fields(csv, line, csv->count - first);
+    }
+}
+
+/* Semicolon, tab or comma: the first of them that line 1 has, outside quotes. */
+static char find_separator(const char *text)
+{
+    int quoted = 0, semicolon = 0, tab = 0;
+    for (; *text && (quoted || (*text != '\n' && *text != '\r')); text++) {
+        quoted ^= *text == '"';
+        semicolon |= *text == ';' && !quoted;
+        tab |= *text == '\t' && !quoted;
+    }
+    return semicolon ? ';' : tab ? '\t' : ',';
+}
+
+static char *next_line(char *at, const char *end)
+{
+    while (at < end && *at != '\n' && *at != '\r')
+        at++;
+    if (at + 1 < end && *at == '\r' && at[1] == '\n')
+        at++;
+    return at < end ? at + 1 : at;
+}
+
+static size_t count_fields(const char *at, const char *end, char separator)
+{
+    size_t fields = 1;
+    for (; at < end && *at != '\n' && *at != '\r'; at++)
+        fields += *at == separator;
+    return fields;
+}
+
+/* Comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the names of
+   the columns into the last comment line: one with as many fields as the data are names. */
+static void skip_preamble(csv_reader *csv)
+{
+    table *t = csv->table;
+    char *comment = NULL;
+    if (csv->end - csv->at >= 5 && strncmp(csv->at, "sep=", 4) == 0 && strchr(",;\t", csv->at[4])) {
+        t->separator = csv->at[4];
+        csv->at = next_line(csv->at, csv->end);
+        csv->line++;
+    }
+    while (csv->at < csv->end && *csv->at == '#') {
+        comment = csv->at;
+        csv->at = next_line(csv->at, csv->end);
+        csv->line++;
+        t->comments++;
+    }
+    if (!t->separator)
+        t->separator = find_separator(csv->at);
+    if (!comment)
+        return;
+    size_t fields = count_fields(comment, csv->end, t->separator);
+    int names_follow = !looks_numeric(csv->at, t->separator);
+    if (fields > 1 && !names_follow && fields == count_fields(csv->at, csv->end, t->separator)) {
+        csv->at = comment + 1;
+        csv->line--;
+        t->comments--;
+    }
+}
+
+/* Line 1: names, or data? A word above a number is a name. Mixed lines that this does not settle
+   are a question for the user. */
+static int is_header(const table *t, size_t records, const table_format *format)
+{
+    size_t numbers = 0, words = 0, words_above_numbers = 0;
+    double value;
+    if (format->header >= 0)
+        return format->header;
+    for (size_t i = 0; i < t->columns; i++) {
+        cell_kind kind = classify(t->cells[i], &value);
+        int word = kind == CELL_TEXT || kind == CELL_MAYBE_MISSING;
+        words += (size_t)word;
+        numbers += (size_t)(!word && kind != CELL_MISSING);
+        if (word && records > 1)
+            words_above_numbers += (size_t)is_numeric(classify(t->cells[t->columns + i], &value));
+    }
+    if (format->expected_rows && words && !words_above_numbers)
+        return records == format->expected_rows + 1; /* the rows of a program are counted */
+    if (numbers && words && !words_above_numbers)
+        fail("%s, line %zu: both numbers and words. Say --header if it holds the names of the "
+             "columns, --no-header if it is data",
+             t->file, t->lines[0]);
+    return words > 0;
+}
+
+/* Names of the columns; t->lines and t->cells go on from the first row of data. */
+static void take_names(table *t, size_t records)
+{
+    t->names = (char **)memory(NULL, t->columns, sizeof *t->names);
+    for (size_t i = 0; i < t->columns; i++) {
+        const char *name = t->named ? t->cells[i] : "";
+        if (*name)
+            t->names[i] = clean_text(name, strlen(name));
+        else {
+            t->names[i] = NULL;
+            append(&t->names[i], t->named ? "(%zu)" : "%zu", i + 1);
+        }
+    }
+    t->unnamed_first = t->named && t->cells[0][0] == '\0';
+    t->n = records - (size_t)t->named;
+    t->first_cell = t->named ? t->columns : 0;
+    if (t->named)
+        memmove(t->lines, t->lines + 1, t->n * sizeof *t->lines);
+    if (t->n == 0)
+        fail("%s: no rows below the line of names", t->file);
+}
+
+/* One column of "1 2": the blank was meant as a separator. */
+static void refuse_blanks(const table *t)
+{
+    double value;
+    if (t->columns == 1 && classify(t->cells[t->first_cell], &value) == CELL_BLANKS)
+        fail("%s, line %zu: \"%.40s\" where one number was expected. Columns are separated by "
+             "commas, semicolons or "
+             "tabs, not by blanks",
+             t->file, t->lines[0], t->cells[t->first_cell]);
+}
+
+/* The text, a zero behind it, is changed and kept: cells point into it. */
+static void parse_csv(table *t, table_format *format)
+{
+    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0 };
+    if (t->bytes >= 2
+        && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
+        fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
+    if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
+        csv.at += 3; /* the mark of UTF-8 */
+    while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
+        csv.end--; /* empty lines at the end are fine */
+    *csv.end = '\0';
+    skip_preamble(&csv);
+    read_records(&csv);
+    if (csv.records == 0)
+        fail("%s: no rows; the file is empty", t->file);
+    t->place = "line";
+    t->named = is_header(t, csv.records, format);
+    take_names(t, csv.records);
+    refuse_blanks(t);
+}
+
+/* ======== .npy ======== */
+
+/* The value of 'key' in the header's dictionary, or NULL. */
+static const char *npy_value(const char *header, const char *key)
+{
+    char quoted[40];
+    snprintf(quoted, sizeof quoted, "'%s':", key);
+    const char *found = strstr(header, quoted);
+    return found ? found + strlen(quoted) + strspn(found + strlen(quoted), " ") : NULL;
+}
+
+/* 1 or 2 dimensions as rows and columns. */
+static void npy_shape(table *t, const char *shape)
+{
+    size_t sizes[2] = { 1, 1 }, count = 0;
+    char *end = NULL;
+    const char *at = shape && *shape == '(' ? shape + 1 : "";
+    int length = shape ? (int)strcspn(shape, ")") + 1 : 0;
+    while (isdigit((unsigned char)*at)) {
+        size_t size = (size_t)strtoul(at, &end, 10);
+        if (count < 2)
+            sizes[count] = size;
+        count++;
+        at = end + strspn(end, ", ");
+    }
+    if (*at != ')' || count == 0)
+        fail("%s: a shape of rows and columns was expected in the header", t->file);
+    if (count > 2)
+        fail("%s: shape %.*s; two dimensions were expected, one row a data point. In Python: "
+             "numpy.save(file, a.reshape(len(a), -1))",
+             t->file, length, shape);
+    t->n = sizes[0];
+    t->columns = sizes[1];
+    if (t->n == 0 || t->columns == 0)
+        fail("%s: an empty array (%zu rows, %zu columns)", t->file, t->n, t->columns);
+}
+
+typedef struct npy_type {
+    char kind; /* f, i, u or b */
+    int reversed;
+    size_t size;
+} npy_type;
+
+static npy_type npy_read_type(const table *t, const char *type)
+{
+    npy_type to = { 0, 0, 0 };
+    if (type && *type == '\'' && strchr("<>|=", type[1]) && type[1] && strchr("fiub", type[2])
+        && type[2] && isdigit((unsigned char)type[3]) && type[4] == '\'') {
+        to.reversed = type[1] == '>';
+        to.kind = type[2];
+        to.size = (size_t)(type[3] - '0');
+    }
+    int power = to.size == 1 || to.size == 2 || to.size == 4 || to.size == 8;
+    if (!power || (to.kind == 'f' && to.size < 4) || (to.kind == 'b' && to.size != 1)) {
+        int length = type && *type == '\'' ? (int)strcspn(type + 1, "'") + 2 : 0;
+        fail(
+            "%s: numbers of type %.*s; float32, float64 or whole numbers were expected. In Python: "
+            "numpy.save(file, a.astype(float))",
+            t->file, length ? length : 18, length ? type : "that is a record");
+    }
+    return to;
+}
+
+/* One number, lowest byte first. */
+static double npy_number(const unsigned char *bytes, npy_type type)
+{
+    uint64_t bits = 0;
+    for (size_t k = type.size; k-- > 0;)
+        bits = bits << 8 | bytes[k];
+    if (type.kind == 'f' && type.size == 8) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (type.kind == 'f') {
+        uint32_t low = (uint32_t)bits;
+        float value;
+        memcpy(&value, &low, sizeof value);
+        return (double)value;
+    }
+    uint64_t sign = (uint64_t)1 << (8 * type.size - 1);
+    if (type.kind == 'i'
+        && (bits & sign)) /* two's complement: size 8 wraps to the magnitude as well */
+        return -(double)(type.size == 8 ? ~bits + 1 : (sign << 1) - bits);
+    return (double)bits;
+}
+
+static void npy_numbers(table *t, const unsigned char *bytes, npy_type type, int by_columns)
+{
+    t->numbers = (double *)memory(NULL, t->n * t->columns, sizeof *t->numbers);
+    for (size_t r = 0; r < t->n; r++)
+        for (size_t i = 0; i < t->columns; i++) {
+            const unsigned char *from =
+                bytes + (by_columns ? i * t->n + r : r * t->columns + i) * type.size;
+            unsigned char number[8];
+            for (size_t k = 0; k < type.size; k++)
+                number[type.reversed ? type.size - 1 - k : k] = from[k];
+            t->numbers[r * t->columns + i] = npy_number(number, type);
+        }
+}
+
+static void parse_npy(table *t)
+{
+    const unsigned char *file = (const unsigned char *)t->text;
+    size_t prefix = t->bytes > 6 && file[6] == 1 ? 10 : 12, length = 0;
+    for (size_t k = prefix; t->bytes >= prefix && k-- > 8;)
+        length = length << 8 | file[k];
+    if (t->bytes < prefix || length > t->bytes - prefix || file[6] < 1 || file[6] > 3)
+        fail("%s: the .npy header is damaged or of an unknown version", t->file);
+    char *header = copy_text(t->text + prefix, length);
+    const char *order = npy_value(header, "fortran_order");
+    npy_type type = npy_read_type(t, npy_value(header, "descr"));
+    npy_shape(t, npy_value(header, "shape"));
+    size_t left = t->bytes - prefix - length;
+    if (t->n > left / t->columns / type.size)
+        fail("%s: the file is cut short: %zu x %zu numbers were expected", t->file, t->n,
+             t->columns);
+    if (t->n * t->columns * type.size != left)
+        fail("%s: the file is longer than its %zu x %zu numbers", t->file, t->n, t->columns);
+    npy_numbers(t, file + prefix + length, type, order && strncmp(order, "True", 4) == 0);
+    t->place = "row";
+    t->names = (char **)memory(NULL, t->columns, sizeof *t->names);
+    t->lines = (size_t *)memory(NULL, t->n, sizeof *t->lines);
+    for (size_t i = 0; i < t->columns; i++) {
+        t->names[i] = NULL;
+        append(&t->names[i], "%zu", i + 1);
+    }
+    for (size_t r = 0; r < t->n; r++)
+        t->lines[r] = r + 1;
+    free(header);
+}
+
+/* ======== files and streams ======== */
+
+/* All of a stream, and a zero behind it. */
+char *read_all(FILE *stream, const char *file, size_t *bytes)
+{
+    size_t room = 65536;
+    char *text = (char *)memory(NULL, room, 1);
+    *bytes = 0;
+    for (size_t got; (got = fread(text + *bytes, 1, room - *bytes, stream)) > 0;) {
+        *bytes += got;
+        if (*bytes == room)
+            text = (char *)memory(text, room *= 2, 1);
+    }
+    if (ferror(stream))
+        fail("%s: cannot be read: %s", file, strerror(errno));
+    text[*bytes] = '\0';
+    return text;
+}
+
+/* CSV or .npy, told by the first bytes, not by the name. The table owns text. */
+void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format)
+{
+    memset(t, 0, sizeof *t);
+    t->file = clean_text(file, strlen(file));
+    t->text = text;
+    t->bytes = bytes;
+    t->checksum = hash_bytes(text, bytes);
+    if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
+        fail(
+            "%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy",
+            file);
+    if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
+        parse_npy(t);
+    else
+        parse_csv(t, format);
+    pick_columns(t, format);
+}
+
+void table_read(table *t, const char *file, table_format *format)
+{
+    size_t bytes;
+    int standard = strcmp(file, "-") == 0;
+    FILE *stream = standard ? stdin : fopen(file, "rb");
+    if (!stream)
+        fail("%s: %s", file, strerror(errno));
+    const char *name = standard ? "standard input" : file;
+    char *text = read_all(stream, name, &bytes);
+    if (!standard)
+        fclose(stream);
+    table_parse(t, name, text, bytes, format);
+}
+
+void table_free(table *t)
+{
+    for (size_t i = 0; i < t->columns && t->names; i++)
+        free(t->names[i]);
+    free(t->names);
+    free(t->cells);
+    free(t->numbers);
+    free(t->lines);
+    free(t->picked);
+    free(t->forced);
+    free(t->text);
+    free(t->file);
+    memset(t, 0, sizeof *t);
+}
+
+/* ======== two tables ======== */
+
+static char **picked_names(const table *t)
+{
+    char **names = (char **)memory(NULL, t->m, sizeof *names);
+    for (size_t i = 0; i < t->m; i++)
+        names[i] = t->names[t->picked[i]];
+    return names;
+}
+
+static void require_names(const table *a, char *const *names, const table *b,
+                          const name_index *index)
+{
+    for (size_t i = 0; i < a->m; i++)
+        if (find_name(index, names[i]) == NOT_FOUND)
+            fail("%s has a column \"%.200s\", %s has none of that name (its first is \"%.200s\"). "
+                 "Both need "
+                 "the same columns; choose with --columns or --leave-out",
+                 a->file, names[i], b->file, b->names[b->picked[0]]);
+}
+
+int table_match(const table *first, table *other)
+{
+    int changed = 0;
+    if (!first->named || !other->named) {
+        if (first->m != other->m)
+            fail("%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with "
+                 "--columns "
+                 "or --leave-out",
+                 first->file, first->m, PLURAL(first->m), other->file, other->m);
+        return 0;
+    }
+    char **names = picked_names(first), **other_names = picked_names(other);
+    name_index index, other_index;
+    index_names(&index, names, first->m);
+    index_names(&other_index, other_names, other->m);
+    require_names(first, names, other, &other_index);
+    require_names(other, other_names, first, &index);
+    size_t *picked = (size_t *)memory(NULL, first->m, sizeof *picked);
+    for (size_t i = 0; i < first->m; i++) {
+        size_t from = (size_t)find_name(&other_index, names[i]);
+        picked[i] = other->picked[from];
+        changed |= from != i;
+    }
+    free(other->picked);
+    other->picked = picked;
+    free_index(&index);
+    free_index(&other_index);
+    free(names);
+    free(other_names);
+    return changed;
+}

@@ -1,0 +1,56 @@
+# The command line tool: built from tool/, as build/npksd.
+
+TOOL_FILES = text tables columns rows programs generator compare files ranking verdict json charts report watch state progress main
+TOOL_OBJECTS = $(TOOL_FILES:%=$(BUILD)/tool/%.o)
+TOOL_COMPILE = $(CC) -std=c99 $(WARN) $(CFLAGS) -I..
+
+.PHONY: npksd
+
+npksd: $(BUILD)/npksd
+
+$(BUILD)/tool:
+	@mkdir -p $@
+
+$(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h tool/watch.h $(HEADER) | $(BUILD)/tool
+	$(TOOL_COMPILE) -c $< -o $@
+
+$(BUILD)/npksd: $(TOOL_OBJECTS) $(BUILD)/npksd.o
+	$(CC) $(CFLAGS) $^ $(LDFLAGS) -o $@ -lm
+
+# ======== the reader of tables against mutated files ========
+
+# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer. Leaks are left
+# out: a message ends the program, and with it all memory.
+TOOL_FUZZ_RUNS ?= 1000000
+FUZZ_SECONDS ?= 20
+FUZZ_SOURCES = tool/fuzz_tables.c tool/tables.c tool/columns.c tool/rows.c tool/text.c tool/progress.c
+FUZZ_FLAGS = -std=c99 -g -O1 -I.. -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_LINK = $(BUILD)/npksd.o -lm
+NO_LEAKS = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
+
+.PHONY: tool-fuzz tool-libfuzzer tool-mutate check-r
+
+$(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(FUZZ_SOURCES) -o $@ $(FUZZ_LINK))
+
+tool-fuzz: $(BUILD)/fuzz_tables
+	@if [ -x $< ]; then $(NO_LEAKS) $< $(TOOL_FUZZ_RUNS) tool/corpus/*; fi
+
+tool-libfuzzer: $(BUILD)/npksd.o
+	@$(call with-flag,clang,-fsanitize=fuzzer-no-link,clang $(FUZZ_FLAGS) -fsanitize=fuzzer -DTOOL_LIBFUZZER \
+		$(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK) && mkdir -p $(BUILD)/tool_corpus && \
+		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -detect_leaks=0 \
+		-rss_limit_mb=0 -artifact_prefix=$(BUILD)/ -print_final_stats=1 $(BUILD)/tool_corpus tool/corpus)
+
+# the whole tool, page and all
+TOOL_MUTATIONS ?= 500
+
+tool-mutate: $(BUILD)/npksd_asan
+	@if [ -x $< ]; then $(NO_LEAKS) $(PYTHON) tool/mutate.py $< $(TOOL_MUTATIONS); fi
+
+$(BUILD)/npksd_asan: $(TOOL_FILES:%=tool/%.c) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(TOOL_FILES:%=tool/%.c) -o $@ $(FUZZ_LINK))
+
+# R's own data sets, exported with its defaults (r-base-core)
+check-r: $(BUILD)/npksd
+	@$(call with,$(PYTHON),$(PYTHON) tool/check_r.py $<)

@@ -1,0 +1,577 @@
+/* npksd --watch: recording after recording against one calibrated tester, with one limited error for
+ * all of them (npksd_monitor).
+ *
+ * The tester comes from a program, from disjoint slices of a synthetic file, or from a blob; it is made
+ * once and then kept in the state. What the columns are is decided by the source, never by a
+ * recording. A recording with more rows than a data set gives its first ones; one with fewer is left
+ * out. A run that fails leaves the state as it was. */
+#include "watch.h"
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_RECORDINGS = 10000 };
+
+/* ======== which recordings ======== */
+
+/* night_9 comes before night_10. */
+static int compare_naturally(const void *first, const void *second)
+{
+    const char *a = *(char *const *)first, *b = *(char *const *)second;
+    while (*a && *b) {
+        size_t x = strspn(a, "0123456789"), y = strspn(b, "0123456789");
+        if (x && y) {
+            unsigned long long left = strtoull(a, NULL, 10), right = strtoull(b, NULL, 10);
+            if (left != right)
+                return left < right ? -1 : 1;
+            a += x;
+            b += y;
+        } else if (*a++ != *b++)
+            return (unsigned char)a[-1] < (unsigned char)b[-1] ? -1 : 1;
+    }
+    return (*a != 0) - (*b != 0);
+}
+
+typedef struct file_list {
+    char **items;
+    size_t count;
+} file_list;
+
+static void add_path(file_list *list, char *path)
+{
+    list->items = (char **)memory(list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = path;
+}
+
+static int is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The files of a folder in the order of their names, hidden ones left out. */
+static void add_folder(file_list *list, const char *folder)
+{
+    size_t first = list->count, length = strlen(folder);
+    DIR *open = opendir(folder);
+    if (!open)
+        fail("%s: %s", folder, strerror(errno));
+    for (struct dirent *entry; (entry = readdir(open)) != NULL;) {
+        char *path = NULL;
+        append(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/",
+               entry->d_name);
+        if (entry->d_name[0] == '.' || is_folder(path))
+            free(path);
+        else
+            add_path(list, path);
+    }
+    closedir(open);
+    qsort(list->items + first, list->count - first, sizeof *list->items, compare_naturally);
+}
+
+static file_list find_recordings(const settings *s)
+{
+    file_list list = { NULL, 0 };
+    for (size_t k = 0; k <= s->file_count; k++) {
+        const char *path = k ? s->files[k - 1] : s->observed_file;
+        if (path && is_folder(path))
+            add_folder(&list, path);
+        else if (path)
+            add_path(&list, copy_text(path, strlen(path)));
+    }
+    return list;
+}
+
+/* ======== the tester ======== */
+
+/* Data sets of a synthetic file: each stream of random numbers has a slice of its own. */
+typedef struct slices {
+    const data *rows;
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t stream, *streams; /* streams[k] has slice k */
+    size_t used, sets;
+} slices;
+
+static uint64_t slice_word(void *user_data)
+{
+    slices *s = (slices *)user_data;
+    return s->inner.next_fn(s->inner.user_data);
+}
+
+static void slice_seek(uint64_t stream, void *user_data)
+{
+    slices *s = (slices *)user_data;
+    s->stream = stream;
+    s->inner.seek_fn(stream, s->inner.user_data);
+}
+
+static int draw_slice(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    slices *s = (slices *)user_data;
+    size_t k = 0;
+    rng->next_fn(rng->user_data);
+    while (k < s->used && s->streams[k] != s->stream)
+        k++;
+    if (k == s->sets)
+        return 1;
+    s->streams[k] = s->stream;
+    s->used += k == s->used;
+    memcpy(rows, s->rows->rows + k * count * m, count * m * sizeof *rows);
+    return 0;
+}
+
+/* How many data sets a tester draws (npksd.h, options): for the fit, the pilot and the replicates. */
+static size_t count_sets(const npksd_options *o, size_t n)
+{
+    size_t rows = o->fit_rows + o->fit_rows / 4, fit = (rows + n - 1) / n,
+           least = n > 20000 ? (200000 + n - 1) / n : 10;
+    fit = fit > least ? fit : least;
+    return (fit > 2 ? fit : 2) + o->pilot + o->replicates;
+}
+
+static void check_status(npksd_status status)
+{
+    if (status != NPKSD_OK)
+        fail("%s", npksd_status_string(status));
+}
+
+/* A tester as bytes: what draws from the source need not live on. */
+void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_options *options)
+{
+    npksd_tester *tester;
+    npksd_status status;
+    size_t done, total;
+    check_status(npksd_tester_create(&tester, w->n, w->encoding.m, draw, user_data, options));
+    while ((status = npksd_tester_step(tester, 16)) == NPKSD_MORE) {
+        npksd_tester_progress(tester, &done, &total);
+        progress_show((double)done / (double)total);
+    }
+    check_status(status);
+    check_status(npksd_tester_save(tester, NULL, 0, &w->blob_bytes));
+    w->blob = (char *)memory(NULL, w->blob_bytes, 1);
+    check_status(npksd_tester_save(tester, w->blob, w->blob_bytes, &w->blob_bytes));
+    npksd_tester_destroy(tester);
+}
+
+static void keep_all(watcher *w)
+{
+    w->full = w->encoding.count;
+    w->kept = (size_t *)memory(NULL, w->full, sizeof *w->kept);
+    for (size_t i = 0; i < w->full; i++)
+        w->kept[i] = i;
+}
+
+static void calibrate_slices(watcher *w, const npksd_options *options)
+{
+    const char *file = w->settings->synthetic;
+    npksd_options o = *options;
+    table t, *all[1] = { &t };
+    data rows;
+    slices s;
+    table_read(&t, file, &w->settings->format);
+    w->full = t.m;
+    w->named = t.named;
+    size_t kept_count,
+        *kept = find_kept(all, 1, w->settings->format.use.count > 0, &w->notes, &kept_count);
+    table_keep(&t, kept, kept_count);
+    w->kept = kept;
+    encoding_make(&w->encoding, all, 1, 1, &w->notes);
+    encode(&w->encoding, &t, 1, &rows, &w->notes);
+    memset(&s, 0, sizeof s);
+    s.rows = &rows;
+    s.sets = rows.n / w->n;
+    size_t needed = count_sets(&o, w->n);
+    if (s.sets < needed)
+        fail("--synthetic %s: %zu rows are too few. The tester needs %zu data sets of %zu rows "
+             "each, which share no row: "
+             "%zu rows. Make more, or ask for less with --fit-rows, --pilot and --replicates",
+             file, rows.n, needed, w->n, needed * w->n);
+    s.streams = (uint64_t *)memory(NULL, s.sets, sizeof *s.streams);
+    s.inner = npksd_rng_seeded(&s.state, o.seed, 0);
+    o.rng.next_fn = slice_word;
+    o.rng.seek_fn = slice_seek;
+    o.rng.user_data = &s;
+    take_blob(w, draw_slice, &s, &o);
+    note(&w->notes, "%zu of the %zu rows of %s made the tester, in data sets of %zu rows.",
+         s.used * w->n, rows.n, t.file, w->n);
+    free(s.streams);
+    data_free(&rows);
+    table_free(&t);
+}
+
+static void calibrate_program(watcher *w, const npksd_options *options, table *first)
+{
+    program_source source;
+    comparison c;
+    w->full = first->m;
+    w->named = first->named;
+    program_prepare(&source, w->settings, first, w->n, &w->encoding, &w->notes);
+    w->kept = (size_t *)memory(NULL, source.kept_count, sizeof *w->kept);
+    memcpy(w->kept, source.kept, source.kept_count * sizeof *w->kept);
+    memset(&c, 0, sizeof c);
+    c.settings = w->settings;
+    c.observed.n = w->n;
+    c.observed.m = w->encoding.m;
+    watch_program(w, &c, options, &source);
+    for (size_t k = 0; k < c.notes.count; k++)
+        note(&w->notes, "%s", c.notes.items[k]);
+    program_close(source.program);
+}
+
+static void load_blob(watcher *w, const char *file)
+{
+    size_t m;
+    FILE *stream = fopen(file, "rb");
+    if (!stream)
+        fail("--load %s: %s", file, strerror(errno));
+    w->blob = read_all(stream, file, &w->blob_bytes);
+    fclose(stream);
+    if (npksd_blob_info(w->blob, w->blob_bytes, &w->n, &m, NULL) != NPKSD_OK)
+        fail("--load %s: not a blob of npksd_tester_save of this version and precision", file);
+    w->encoding.count = m;
+    w->encoding.columns = (column_info *)memory(NULL, m, sizeof *w->encoding.columns);
+    memset(w->encoding.columns, 0, m * sizeof *w->encoding.columns);
+    for (size_t i = 0; i < m; i++)
+        append(&w->encoding.columns[i].name, "%zu", i + 1);
+    encoding_name(&w->encoding);
+    keep_all(w);
+    note(&w->notes, "A blob has no names: the columns of the recordings are taken in their order.");
+}
+
+static void write_blob(FILE *out, const void *what)
+{
+    const watcher *w = (const watcher *)what;
+    fwrite(w->blob, 1, w->blob_bytes, out);
+}
+
+/* The first recording tells how many rows a data set has, unless --rows does, and has the names. */
+static void calibrate(watcher *w, const file_list *files)
+{
+    settings *s = w->settings;
+    npksd_options o = s->options;
+    table first;
+    o.diagnose = 1;
+    if (s->load) {
+        load_blob(w, s->load);
+    } else {
+        if (files->count == 0)
+            fail("%s: no recording is there yet; the first one tells how many rows a data set has",
+                 s->observed_file);
+        table_read(&first, files->items[0], &s->format);
+        w->n = s->rows ? s->rows : first.n;
+        if (w->n < 2)
+            fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
+                 first.file, w->n);
+        if (s->synthetic)
+            calibrate_slices(w, &o);
+        else
+            calibrate_program(w, &o, &first);
+        list_check(&s->format.leave_out);
+        list_check(&s->format.categories);
+    }
+    check_status(
+        npksd_monitor_begin(&w->monitor, s->watch_alpha, MOST_RECORDINGS, s->options.seed));
+    w->memory = (npksd_real *)memory(NULL, MOST_RECORDINGS, sizeof *w->memory);
+}
+
+/* ======== recordings ======== */
+
+/* The columns of the tester among those of a recording: by name if both have names. */
+static void match_columns(const watcher *w, table *t)
+{
+    const encoding *e = &w->encoding;
+    size_t *picked = (size_t *)memory(NULL, e->count, sizeof *picked);
+    name_index index;
+    if (!(w->named && t->named) && t->m != w->full)
+        fail("%s has %zu column%s in use, the tester was made for %zu", t->file, t->m, PLURAL(t->m),
+             w->full);
+    index_names(&index, t->names, t->columns);
+    for (size_t i = 0; i < e->count; i++) {
+        long long found = find_name(&index, e->columns[i].name);
+        if (w->named && t->named && found == NOT_FOUND)
+            fail("%s has no column \"%.200s\", which the tester was made for", t->file,
+                 e->columns[i].name);
+        picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
+    }
+    free(t->picked);
+    t->picked = picked;
+    t->m = e->count;
+    free_index(&index);
+}
+
+/* The column that stands out, with its shift; NULL if none does. Adjusted p first, then distance. */
+static char *find_worst(const encoding *e, const npksd_diagnosis *d)
+{
+    double *keys = (double *)memory(NULL, e->m, sizeof *keys);
+    char *words = NULL;
+    for (size_t i = 0; i < e->m; i++)
+        keys[i] = 1e-6 * (double)d->coordinate_distance[i] - (double)d->coordinate_p_adjusted[i];
+    size_t *order = sort_down(keys, e->m), worst = order[0];
+    if (d->coordinate_p_adjusted[worst] <= (npksd_real)0.05)
+        append(&words, "%s (mean %+.2f sd, distance %.2f)", e->names[worst],
+               fmin(fmax((double)d->coordinate_shift[worst], -1e9), 1e9),
+               (double)d->coordinate_distance[worst]);
+    free(order);
+    free(keys);
+    return words;
+}
+
+static void add_recording(watcher *w, const char *file, const data *d)
+{
+    size_t m = w->encoding.m;
+    npksd_result result;
+    npksd_diagnosis diagnosis;
+    npksd_real *space = (npksd_real *)memory(NULL, 3 * m, sizeof *space);
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.coordinate_p_adjusted = space;
+    diagnosis.coordinate_shift = space + m;
+    diagnosis.coordinate_distance = space + 2 * m;
+    npksd_status status = npksd_tester_check(w->tester, d->rows, &result, &diagnosis);
+    int reasons = status == NPKSD_OK;
+    if (!reasons) /* a blob that was made without diagnose */
+        check_status(npksd_tester_check(w->tester, d->rows, &result, NULL));
+    if (w->count == w->monitor.capacity)
+        fail("the state holds %zu recordings and is full; go on with another state", w->count);
+    check_status(npksd_monitor_add(&w->monitor, w->tester, w->memory, &result));
+    w->recordings = (recording *)memory(w->recordings, w->count + 1, sizeof *w->recordings);
+    recording *r = &w->recordings[w->count++];
+    r->file = copy_text(file, strlen(file));
+    r->checksum = d->checksum;
+    r->p = (double)w->monitor.p;
+    r->log_evidence = (double)w->monitor.log_evidence;
+    r->log_change = (double)w->monitor.log_change;
+    r->worst = reasons ? find_worst(&w->encoding, &diagnosis) : NULL;
+    free(space);
+}
+
+/* Seen in an earlier run, or twice in this one? */
+static int is_known(watcher *w, const char *file, uint64_t checksum)
+{
+    for (size_t k = 0; k < w->count; k++)
+        if (strcmp(w->recordings[k].file, file) == 0) {
+            if (w->recordings[k].checksum != checksum)
+                note(&w->notes, "%s has changed since it was added; what it was then counts.",
+                     file);
+            return 1;
+        }
+    return 0;
+}
+
+static void watch_file(watcher *w, const char *file)
+{
+    table t;
+    data d;
+    table_read(&t, file, &w->settings->format);
+    if (!is_known(w, file, t.checksum)) {
+        match_columns(w, &t);
+        encode(&w->encoding, &t, 1, &d, &w->notes);
+        if (d.n < w->n)
+            note(&w->notes, "%s has %zu rows, fewer than the %zu of a data set: it was left out.",
+                 t.file, d.n, w->n);
+        else {
+            if (d.n > w->n)
+                note(&w->notes, "%s has %zu rows: the first %zu were used.", t.file, d.n, w->n);
+            add_recording(w, file, &d);
+        }
+        data_free(&d);
+    }
+    table_free(&t);
+}
+
+/* ======== the answer ======== */
+
+static int has_alarm(const watcher *w) { return w->monitor.alarm || w->monitor.change_alarm; }
+
+static void add_alarm(const watcher *w, char **to, const char *what, size_t at)
+{
+    const recording *r = &w->recordings[at - 1];
+    append(to, "%s%s raised the alarm at recording %zu, %s", *to ? "; " : "", what, at, r->file);
+    if (r->worst)
+        append(to, ": %s", r->worst);
+}
+
+/* E may have more digits than a double. */
+static const char *power_words(double log_value, char room[32])
+{
+    if (log_value < 600)
+        snprintf(room, 32, "%.3g", exp(log_value));
+    else
+        snprintf(room, 32, "10^%.0f", log_value / log(10));
+    return room;
+}
+
+char *watch_verdict(const watcher *w)
+{
+    char *words = NULL, evidence[32], change[32];
+    const npksd_monitor *m = &w->monitor;
+    if (m->alarm)
+        add_alarm(w, &words, "the evidence", m->alarm_at);
+    if (m->change_alarm)
+        add_alarm(w, &words, "the change detector", m->change_alarm_at);
+    if (!words)
+        append(&words, "No alarm after %zu recording%s", w->count, PLURAL(w->count));
+    else {
+        char *whole = NULL;
+        append(&whole, "ALARM: %s", words);
+        free(words);
+        words = whole;
+    }
+    append(&words, ". Evidence %s, change %s; the alarm is at %g.",
+           power_words((double)m->log_evidence, evidence),
+           power_words((double)m->log_change, change), 1 / (double)m->alpha);
+    return words;
+}
+
+static void print_watch_text(const watcher *w)
+{
+    char *verdict = watch_verdict(w), evidence[32], change[32], name[256];
+    printf("watched    %zu recording%s of %zu rows, %zu of them new\n\n", w->count,
+           PLURAL(w->count), w->n, w->count - w->before);
+    print_wrapped(stdout, "- ", verdict);
+    print_wrapped(stdout, "- ",
+                  "If nothing differs, the evidence ever raises a false alarm with a chance of at "
+                  "most alpha, however "
+                  "often one looks; the change detector is quicker after a late change, and has a "
+                  "false alarm after "
+                  "1/alpha recordings or more, on average.");
+    for (size_t k = 0; k < w->notes.count; k++)
+        print_wrapped(stdout, "  note: ", w->notes.items[k]);
+    if (w->count > w->before)
+        printf("\n  %-36s %8s %10s %10s   %s\n", "new recordings", "p", "evidence", "change",
+               "column");
+    for (size_t k = w->before; k < w->count; k++) {
+        const recording *r = &w->recordings[k];
+        printf("  %s %8.4f %10s %10s   %s\n", cut_text(r->file, 36, 36, name, sizeof name), r->p,
+               power_words(r->log_evidence, evidence), power_words(r->log_change, change),
+               r->worst ? r->worst : "");
+    }
+    free(verdict);
+}
+
+static void print_watch_json(const watcher *w)
+{
+    const npksd_monitor *m = &w->monitor;
+    char *verdict = watch_verdict(w);
+    printf("{\n    \"npksd\": \"%d.%d.%d\",\n    \"command\": ", NPKSD_VERSION_MAJOR,
+           NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
+    print_json_string(stdout, w->settings->command);
+    printf(",\n    \"rows\": %zu,\n    \"recordings\": %zu,\n    \"new\": %zu,\n    \"alpha\": "
+           "%.6g,\n",
+           w->n, w->count, w->count - w->before, (double)m->alpha);
+    printf("    \"alarm\": %s,\n    \"alarm_at\": %zu,\n    \"change_alarm\": %s,\n    "
+           "\"change_alarm_at\": %zu,\n",
+           m->alarm ? "true" : "false", m->alarm_at, m->change_alarm ? "true" : "false",
+           m->change_alarm_at);
+    printf("    \"verdict\": ");
+    print_json_string(stdout, verdict);
+    printf(",\n    \"list\": [");
+    for (size_t k = 0; k < w->count; k++) {
+        const recording *r = &w->recordings[k];
+        printf("%s\n        { \"file\": ", k ? "," : "");
+        print_json_string(stdout, r->file);
+        printf(", \"p\": %.9g, \"log_evidence\": %.9g, \"log_change\": %.9g, \"column\": ", r->p,
+               r->log_evidence, r->log_change);
+        print_json_string(stdout, r->worst ? r->worst : "");
+        fputs(" }", stdout);
+    }
+    printf("\n    ],\n    \"notes\": [");
+    for (size_t k = 0; k < w->notes.count; k++) {
+        printf("%s\n        ", k ? "," : "");
+        print_json_string(stdout, w->notes.items[k]);
+    }
+    puts("]\n}");
+    free(verdict);
+}
+
+/* ======== the page ======== */
+
+static void page_row(FILE *out, const recording *r, size_t number)
+{
+    char evidence[32], change[32];
+    fprintf(out, "<tr><td>");
+    page_name(out, r->file, 50);
+    fprintf(out, "</td><td>%zu</td><td>%.4f</td><td>%s</td><td>%s</td><td>", number, r->p,
+            power_words(r->log_evidence, evidence), power_words(r->log_change, change));
+    page_text(out, r->worst ? r->worst : "");
+    fprintf(out, "</td></tr>\n");
+}
+
+static void write_watch_page(FILE *out, const void *what)
+{
+    enum { SHOWN = 40 };
+    const watcher *w = (const watcher *)what;
+    char *verdict = watch_verdict(w);
+    page_head(out, verdict);
+    fprintf(out,
+            "<h1>%zu recordings of %zu rows</h1>\n<div class='verdict%s'><strong>%s</strong><p>",
+            w->count, w->n, has_alarm(w) ? " rejected" : "", has_alarm(w) ? "ALARM" : "No alarm");
+    page_text(out, verdict);
+    fprintf(out, "</p></div>\n");
+    page_notes(out, &w->notes);
+    fprintf(out,
+            "<h2>Evidence over time: <span class='o'>evidence</span> and <span "
+            "class='s'>change</span></h2>\n");
+    double *lines = (double *)memory(NULL, 2 * w->count, sizeof *lines);
+    for (size_t k = 0; k < w->count; k++) {
+        lines[k] = w->recordings[k].log_evidence / log(10);
+        lines[w->count + k] = w->recordings[k].log_change / log(10);
+    }
+    fprintf(out, "<div class='two'>\n");
+    chart_evidence(out, lines, lines + w->count, w->count, -log10((double)w->monitor.alpha));
+    fprintf(out,
+            "<div><div "
+            "class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
+            "<th>evidence</th><th>change</th><th>column</th></tr>\n");
+    for (size_t k = w->count; k > 0 && k + SHOWN > w->count; k--)
+        page_row(out, &w->recordings[k - 1], k);
+    fprintf(out, "</table></div></div></div>\n<p class='muted'><code>");
+    page_text(out, w->settings->command);
+    fprintf(out, "</code></p></body></html>\n");
+    free(lines);
+    free(verdict);
+}
+
+/* ======== all of it ======== */
+
+int watch(settings *s)
+{
+    static watcher w;
+    file_list files = find_recordings(s);
+    w.settings = s;
+    for (size_t k = 0; k < files.count && s->report; k++)
+        refuse_input("--report", s->report, files.items[k]);
+    if (s->state)
+        check_writable("--state", s->state);
+    if (s->save)
+        check_writable("--save", s->save);
+    progress_start();
+    if (!s->state || !state_load(&w, s->state)) {
+        if (!s->program.command && !s->synthetic && !s->load)
+            fail("%s: what should the recordings be compared with? --generator, --server, "
+                 "--synthetic or --load says it "
+                 "the first time; --state keeps it",
+                 s->state ? s->state : "--watch");
+        calibrate(&w, &files);
+    }
+    check_status(npksd_tester_load(&w.tester, w.blob, w.blob_bytes, NULL));
+    size_t n, m;
+    npksd_tester_shape(w.tester, &n, &m);
+    if (n != w.n || m != w.encoding.m)
+        fail("--state %s: its tester and its columns do not belong together", s->state);
+    for (size_t k = 0; k < files.count; k++)
+        watch_file(&w, files.items[k]);
+    progress_stop();
+    if (s->quiet)
+        printf("%.6g\n", exp((double)w.monitor.log_evidence));
+    else
+        (s->json ? print_watch_json : print_watch_text)(&w);
+    fflush(stdout);
+    int good = (!s->state || state_save(&w, s->state))
+        && (!s->save || write_beside("--save", s->save, write_blob, &w));
+    good &= !s->report || write_beside("--report", s->report, write_watch_page, &w);
+    return good ? has_alarm(&w) : 2;
+}

@@ -1,0 +1,39 @@
+/* Watching recording after recording: what watch.c, state.c and the page share. */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include "tool.h"
+
+typedef struct recording {
+    char *file, *worst; /* worst: the column that stands out, or NULL */
+    uint64_t checksum;
+    double p, log_evidence, log_change;
+} recording;
+
+typedef struct watcher {
+    settings *settings;
+    notes notes;
+    size_t n; /* rows of a data set */
+    encoding encoding;
+    int named;          /* the columns have names */
+    size_t *kept, full; /* places of the columns among all `full` of a recording */
+    char *blob;         /* the tester, as npksd_tester_save writes it */
+    size_t blob_bytes;
+    npksd_tester *tester;
+    npksd_monitor monitor;
+    npksd_real *memory; /* monitor.capacity */
+    recording *recordings;
+    size_t count, before; /* all, and those of earlier runs */
+} watcher;
+
+/* Calibrates a tester and keeps it as bytes. */
+void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_options *options);
+/* generator.c: the same with a program as the source. */
+void watch_program(watcher *w, comparison *c, const npksd_options *options,
+                   const program_source *source);
+
+/* state.c: 0 if there is no such file. */
+int state_load(watcher *w, const char *file);
+int state_save(const watcher *w, const char *file);
+
+#endif
