@@ -9,6 +9,7 @@
 #   make check-32bit        x86, SSE2: all suites; x87: the same verdicts
 #   make check-bigendian    s390x, in qemu: the host's blobs, the same bits; random numbers
 #   make check-cblas        OpenBLAS with 32- and 64-bit integers: the same verdicts; all suites
+#   make check-hooks        NPKSD_EXP, NPKSD_GEMM, NPKSD_MEMCPY and the others: the same verdicts
 #   make check-tsan         examples/threads.c under the thread sanitizer
 #   make platforms-table    code size, memory and kind of test, as a table for the README
 #
@@ -34,10 +35,10 @@ NEAR = 1e-4
 NEAR_FLOAT = 1e-2
 
 .PHONY: platforms platforms-table check-compilers check-nostdlib check-cortex-m4 check-tcc \
-	check-mingw check-32bit check-bigendian check-cblas check-tsan
+	check-mingw check-32bit check-bigendian check-cblas check-hooks check-tsan
 
 platforms: check-compilers check-nostdlib check-cortex-m4 check-tcc check-mingw check-32bit \
-	check-bigendian check-cblas check-tsan
+	check-bigendian check-cblas check-hooks check-tsan
 
 # $(call with-build,COMPILER FLAGS,COMMAND): COMMAND if such a program can be built
 with-build = mkdir -p $(P); if echo "int main(void) { return 0; }" > $(P)/probe_$(notdir $@).c && \
@@ -211,6 +212,16 @@ check-cblas: $(REPORTS)
 	@$(call with,$(PKG_CONFIG),true)
 	@$(call blas,openblas,int)
 	@$(call blas,openblas64,int64_t)
+
+# Every macro that replaces something: each is called, and the answers are the same.
+HOOKED = exp log sqrt sin cos memcpy memset gemm
+hooks = set -e; mkdir -p $(P)/hooks; $(CC) -std=c99 -O2 -I.. -include hooks.h -c impl.c -o $(P)/hooks/impl.o; \
+	for name in $(HOOKED); do $(NM) -u $(P)/hooks/impl.o | grep -q "hook_$$name\$$" || \
+		{ echo "npksd.h does not call hook_$$name"; exit 1; }; done; \
+	$(call same,double,$(NEAR),hooks,$(CC) -std=c99 -O2 -include hooks.h hooks.c,)
+
+check-hooks: $(REPORTS)
+	@$(call with,$(NM),$(hooks))
 
 check-tsan:
 	@$(call with-build,$(CC) -fsanitize=thread -pthread,set -e; mkdir -p $(P)/tsan; \
