@@ -214,7 +214,7 @@ check-cblas: $(REPORTS)
 	@$(call blas,openblas64,int64_t)
 
 # Every macro that replaces something: each is called, and the answers are the same.
-HOOKED = exp log sqrt sin cos memcpy memset gemm
+HOOKED = exp log sqrt sin cos memcpy memset gemm assert
 hooks = set -e; mkdir -p $(P)/hooks; $(CC) -std=c99 -O2 -I.. -include hooks.h -c impl.c -o $(P)/hooks/impl.o; \
 	for name in $(HOOKED); do $(NM) -u $(P)/hooks/impl.o | grep -q "hook_$$name\$$" || \
 		{ echo "npksd.h does not call hook_$$name"; exit 1; }; done; \
