@@ -295,6 +295,25 @@ static BENCH_UNUSED double bench_median(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
+static BENCH_UNUSED double bench_geometric_mean(const double *values, size_t count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += log(values[i]);
+    return exp(sum / (double)count);
+}
+
+/* slope of log y over log x by least squares: the power of x that y grows with */
+static BENCH_UNUSED double bench_slope(const double *x, const double *y, size_t count)
+{
+    double centre = log(bench_geometric_mean(x, count)), square = 0, product = 0;
+    for (size_t i = 0; i < count; i++) {
+        square += (log(x[i]) - centre) * (log(x[i]) - centre);
+        product += (log(x[i]) - centre) * log(y[i]);
+    }
+    return product / square;
+}
+
 /* mean and its standard error over count values */
 static BENCH_UNUSED void bench_mean(const double *values, size_t count, double *mean, double *error)
 {

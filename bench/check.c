@@ -573,6 +573,15 @@ static void check_again(void)
            "and both runs are told");
 }
 
+static void check_slope(void)
+{
+    static const double x[3] = { 2, 4, 16 }, cubes[3] = { 40, 320, 20480 }, bent[3] = { 4, 8, 64 };
+    expect_near(bench_geometric_mean(x, 3), pow(128, 1.0 / 3), 1e-12, "geometric mean");
+    expect_near(bench_slope(x, cubes, 3), 3, 1e-12, "slope of a power law");
+    /* in powers of two: x 1 2 4 around 7/3, y 2 3 6, so (-4/3 2 - 1/3 3 + 5/3 6) / (42/9) */
+    expect_near(bench_slope(x, bent, 3), 19.0 / 14, 1e-12, "slope by least squares");
+}
+
 static void check_options(void)
 {
     npksd_options o = npksd_default_options();
@@ -605,6 +614,7 @@ int main(void)
     check_kept();
     check_again();
     check_options();
+    check_slope();
     check_gradient();
     check_adam();
     check_generators();

@@ -208,10 +208,10 @@ static void false_alarms(void)
         double grain;
     } rows[3] = { { 99, 0 }, { 499, 0 }, { 499, 0.5 } };
     size_t streams = quick ? 2 * CHUNK : 2000;
-    say("### False alarms\n\n%zu streams of %d recordings, all of them from the generator, with a fresh tester for each "
-        "stream. E: share of the streams with an alarm, 95 %% interval; it must lie between alpha / 3 and alpha, 4 "
-        "standard errors allowed. M: mean recordings until its first alarm, streams without one counted as %d; at "
-        "least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
+    say("### False alarms\n\n%zu streams of %d recordings, all of them from the generator, with a fresh tester "
+        "for each stream. E: share of the streams with an alarm, 95 %% interval; it must lie between alpha / 3 and "
+        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one as %d; "
+        "at least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
         "alarms a stream.\n\n| b | statistics | alpha | E | | M | | each by itself | alarms |\n"
         "|---|---|---|---|---|---|---|---|---|\n", streams, LENGTH, LENGTH);
     for (size_t i = 0; i < 3; i++) {
@@ -320,7 +320,8 @@ static void delays(void)
         "alarm left out (-: over half had one, or no alarm within %d). False alarms: share of %zu streams of %d "
         "recordings without a change. Fixed sample: so many recordings, known to come after the change, planned "
         "beforehand and tested once, all together (Fisher's product), are rejected in half of the streams: what nobody "
-        "has who watches. p is that of 499 replicates, never below 0.002, but exact for Bonferroni's bound.\n\n", streams, HORIZON, streams, LENGTH);
+        "has who watches. p is that of 499 replicates, never below 0.002, but exact for Bonferroni's bound.\n\n",
+        streams, HORIZON, streams, LENGTH);
     for (size_t t = 0; t < 4; t++) {
         size_t l = tables[t].alpha, late = tables[t].change > 0;
         say("**alpha %.3g, change at recording %zu**\n\n| | false alarms |", alphas[l], tables[t].change + 1);
@@ -396,10 +397,10 @@ static void picture(const char *folder)
         plot_like(&panels[i], 3);
     }
     plot_write(panels, 2, 2, folder, "monitor");
-    say("### 400 nights\n\n![p-values and evidence over 400 nights](%s/monitor.svg)\n\n%d rows of %d columns a night, whose "
-        "variance grows to 1.35 on night %d. Each night by itself: %zu alarms in the %d nights before. The monitor: "
-        "M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1, early, LATE,
-        monitor.change_alarm_at, monitor.alarm_at);
+    say("### 400 nights\n\n![p-values and evidence over 400 nights](%s/monitor.svg)\n\n%d rows of %d columns "
+        "a night, whose variance grows to 1.35 on night %d. Each night by itself: %zu alarms in the %d nights before. "
+        "The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1,
+        early, LATE, monitor.change_alarm_at, monitor.alarm_at);
 }
 
 int main(int argc, char **argv)

@@ -1,33 +1,61 @@
 /*
  * What speed.c and the builds that it compares share. speed_variant.c is compiled several times, each
- * time with other flags and the whole of npksd.h inside, and hands its functions out in a table: so
- * all builds run in one program, in turn, and a noisy moment hits all of them.
+ * time with another compiler, other flags or another npksd.h, which is private to it: so all builds run
+ * in one program, in turn, and a noisy moment hits all of them.
  */
 #ifndef SPEED_H
 #define SPEED_H
 
+#include "bench.h"
+
+typedef struct speed_shape {
+    size_t n, m, b, pilot, features; /* pilot 0: the default */
+} speed_shape;
+
+typedef struct speed_run {
+    double data_set, whole; /* processor seconds: a replicate, the test */
+    double statistic;
+} speed_run;
+
+/* what one data set needs at least; speed.c has a table of what each part counts */
+enum { FLOOR_PRODUCTS = 1, FLOORS = 8 };
+
 typedef struct speed_variant {
-    const char *name, *flags;
-    npksd_rng (*seeded_fn)(npksd_rng_state *state, uint64_t seed, uint64_t stream);
-    void (*normals_fn)(npksd_real *values, size_t count, npksd_rng *rng);
-    void (*exps_fn)(const npksd_real *values, size_t count, npksd_real *out);
-    npksd_status (*create_fn)(npksd_tester **tester, size_t n, size_t m, npksd_sample_fn sample_fn,
-                              void *user_data, const npksd_options *options);
-    npksd_status (*prepare_fn)(npksd_tester *tester);
-    npksd_status (*step_fn)(npksd_tester *tester, size_t units);
-    npksd_status (*check_fn)(npksd_tester *tester, const npksd_real *observed,
-                             npksd_result *result, npksd_diagnosis *diagnosis);
-    void (*destroy_fn)(npksd_tester *tester);
-    npksd_status (*scores_fn)(npksd_tester *tester, const npksd_real *rows, size_t count,
-                              npksd_real *scores);
-    size_t (*scratch_size_fn)(const npksd_tester *tester);
-    npksd_status (*replicates_fn)(const npksd_tester *tester, npksd_worker *worker, size_t first,
-                                  size_t count, npksd_real *out);
+    const char *name, *built;
+    speed_run (*test_fn)(const speed_shape *shape); /* default options, normal rows */
+    void (*floor_fn)(size_t n, size_t m, double seconds[FLOORS]);  /* NULL, and the next too: another commit */
+    void (*peers_fn)(const speed_shape *shape, double seconds[2]); /* MMDAgg, MMD-FUSE */
 } speed_variant;
 
-extern const speed_variant speed_native, speed_plain;
-#ifdef BENCH_BLAS
-extern const speed_variant speed_blas;
-#endif
+static size_t speed_calls; /* of this generator */
+
+static BENCH_UNUSED int speed_draw(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    (void)user_data;
+    speed_calls++;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_normal(rng);
+    return 0;
+}
+
+/* rows that no test draws: another seed */
+static BENCH_UNUSED npksd_real *speed_rows(size_t count, size_t m)
+{
+    npksd_real *rows = (npksd_real *)bench_alloc(count * m, sizeof *rows);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, 7, 7);
+    speed_draw(rows, count, m, &rng, NULL);
+    return rows;
+}
+
+static BENCH_UNUSED npksd_options speed_options(const speed_shape *shape)
+{
+    npksd_options o = npksd_default_options();
+    o.replicates = shape->b;
+    o.alpha = (npksd_real)0.1; /* so that few replicates will do */
+    o.pilot = shape->pilot > 0 ? shape->pilot : o.pilot;
+    o.features = shape->features;
+    return o;
+}
 
 #endif /* SPEED_H */

@@ -187,6 +187,28 @@ REF_FN void ref_select(npksd_rng *rng, size_t there, size_t count, size_t *chose
             chosen[taken++] = k;
 }
 
+/* The same from thing `first` on. Of more than 16 times as many as are wanted, each pick first goes to
+   the left half with probability free there / free in all, and the halves are treated alike; a single
+   one is drawn at once, and a word is spent on the choice of one out of one. */
+REF_FN void ref_select_halves(npksd_rng *rng, size_t first, size_t there, size_t count,
+                              size_t *chosen)
+{
+    size_t half = there / 2, left = 0;
+    if (count == 1 && there > 16) {
+        chosen[0] = first + ref_below(rng, there);
+        ref_below(rng, 1);
+    } else if (there / 16 > count && count > 1) {
+        for (size_t k = 0; k < count; k++)
+            left += ref_below(rng, there - k) < half - left;
+        ref_select_halves(rng, first, half, left, chosen);
+        ref_select_halves(rng, first + half, there - half, count - left, chosen + left);
+    } else {
+        ref_select(rng, there, count, chosen);
+        for (size_t k = 0; k < count; k++)
+            chosen[k] += first;
+    }
+}
+
 /* w_i = k_i / B, k_i = how often i came up in B draws, with or without replacement */
 REF_FN void ref_index_set(npksd_rng *rng, size_t m, const npksd_options *options,
                           npksd_real *weights)
@@ -678,33 +700,12 @@ REF_FN ref_view_of ref_see_observed(const ref_tester *t, const npksd_real *rows)
 
 /* ======== fixed samples (DESIGN 2.5) ======== */
 
-/* `count` of `there` numbers from `first` on, in their order. More than 16 times as many as wanted: every pick goes to the
-   left half with the probability of a free number there, and each half is drawn from for itself. */
-REF_FN void ref_pool_choose(npksd_rng *rng, size_t first, size_t there, size_t count, size_t *chosen)
-{
-    if (count > 1 && there / 16 > count) {
-        size_t half = there / 2, left = 0;
-        for (size_t k = 0; k < count; k++)
-            left += ref_below(rng, there - k) < half - left ? 1u : 0u;
-        ref_pool_choose(rng, first, half, left, chosen);
-        ref_pool_choose(rng, first + half, there - half, count - left, chosen + left);
-        return;
-    }
-    if (count == 1 && there > 16) { /* one of many at once; then one of one, which takes a word, too */
-        first += ref_below(rng, there);
-        there = 1;
-    }
-    ref_select(rng, there, count, chosen);
-    for (size_t k = 0; k < count; k++)
-        chosen[k] += first;
-}
-
 /* n rows of the pool, whole blocks drawn without replacement, in the order of the pool. */
 REF_FN void ref_pool_draw(npksd_rng *rng, const npksd_real *pool, size_t all, size_t m,
                           size_t block, size_t n, npksd_real *rows)
 {
     size_t *chosen = (size_t *)calloc(n / block, sizeof *chosen);
-    ref_pool_choose(rng, 0, all / block, n / block, chosen);
+    ref_select_halves(rng, 0, all / block, n / block, chosen);
     for (size_t k = 0; k < n / block; k++)
         memcpy(rows + k * block * m, pool + chosen[k] * block * m, block * m * sizeof *rows);
     free(chosen);

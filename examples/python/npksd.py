@@ -1,0 +1,882 @@
+"""Could these rows have come from this generator? npksd.h from Python, with NumPy.
+
+    import numpy as np, npksd
+
+    recorded = np.loadtxt("recorded.csv", delimiter=",")          # n rows of m numbers
+    print(npksd.test(recorded, lambda n, rng: rng.normal(size=(n, 3))))
+    print(npksd.test(recorded, synthetic))                        # an array: no generator at hand
+
+A generator is a callable (n, rng) -> n rows, called some hundred times: vectorise it. rng is a
+numpy.random.Generator, seeded for each call from the stream of that data set; draw from it, and equal
+seeds give equal answers. A C function of type npksd_sample_fn, loaded with ctypes, is a generator, too.
+Options are keywords, named as the fields of npksd_options in npksd.h: replicates=999, summary="neighbours",
+components="stein|mmd". A misspelt name or a value out of range is an exception that says so.
+
+One file over ctypes. The shared library is built on first use with the C compiler of the system, into
+the user's cache folder, and a line on stderr says so. Environment:
+    NPKSD_LIBRARY   a shared library built before (make -C examples shared); nothing is built then
+    NPKSD_SOURCE    a checkout of npksd.h, if this file was copied out of one
+    CC              the compiler; otherwise cc, gcc or clang
+"""
+from __future__ import annotations
+
+import ctypes
+import difflib
+import hashlib
+import numbers
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import dataclass
+from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+
+__all__ = ["test", "Result", "Column", "Pair", "Tester", "Monitor", "self_check", "SelfCheck", "power", "Power",
+           "version", "Error", "GeneratorError"]
+
+Rows = Any  # whatever numpy.asarray makes a table of numbers of
+Generator = Union[Callable[[int, np.random.Generator], Rows], "ctypes._CFuncPtr"]
+
+
+class Error(RuntimeError):
+    """The library could not do what was asked. Wrong arguments are ValueError and TypeError instead."""
+
+
+class GeneratorError(Error):
+    """The generator gave up, or returns the same rows again and again."""
+
+
+# ======== the structs of npksd.h ========
+
+_size, _real, _pointer = ctypes.c_size_t, ctypes.c_double, ctypes.c_void_p
+_reals = ctypes.POINTER(_real)
+_next_fn = ctypes.CFUNCTYPE(ctypes.c_uint64, _pointer)
+_score_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, _reals, _pointer)
+
+
+class _Allocator(ctypes.Structure):
+    _fields_ = [("alloc_fn", _pointer), ("free_fn", _pointer), ("user_data", _pointer)]
+
+
+class _Rng(ctypes.Structure):
+    _fields_ = [("next_fn", _next_fn), ("seek_fn", _pointer), ("user_data", _pointer)]
+
+
+class _RngState(ctypes.Structure):
+    _fields_ = [("seed_", ctypes.c_uint64), ("stream_", ctypes.c_uint64), ("index_", ctypes.c_uint64),
+                ("words_", ctypes.c_uint64 * 8)]
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        ("seed", ctypes.c_uint64), ("rng", _Rng), ("allocator", _Allocator), ("fit_rows", _size),
+        ("replicates", _size), ("pilot", _size), ("alpha", _real), ("resample", _size),
+        ("resample_redraw", ctypes.c_int), ("resample_distinct", ctypes.c_int), ("summary", ctypes.c_int),
+        ("summary_fn", _pointer), ("summary_user_data", _pointer), ("summary_dim", _size),
+        ("estimator", ctypes.c_int), ("degree", _size), ("basis", _size), ("ridge", _real),
+        ("score_fn", _score_fn), ("score_user_data", _pointer), ("kernel", ctypes.c_int),
+        ("bandwidth", _real), ("scales", _reals), ("scale_count", _size), ("form", ctypes.c_int),
+        ("statistic", ctypes.c_int), ("components", ctypes.c_uint), ("smooth", _real),
+        ("standardize", ctypes.c_int), ("features", _size), ("stop_after", _size),
+        ("calibration", ctypes.c_int), ("diagnose", ctypes.c_int), ("block", _size)]
+
+
+class _Result(ctypes.Structure):
+    _fields_ = [("statistic", _real), ("p_value", _real), ("threshold", _real), ("bandwidth", _real),
+                ("reject", ctypes.c_int), ("replicates", _size), ("p_low", _real), ("p_high", _real),
+                ("ksd2", _real), ("out_of_range", _real), ("leading", ctypes.c_uint),
+                ("flags", ctypes.c_uint)]
+
+
+class _Pair(ctypes.Structure):
+    _fields_ = [("first", _size), ("second", _size), ("observed", _real), ("expected", _real),
+                ("p_adjusted", _real)]
+
+
+class _Diagnosis(ctypes.Structure):
+    _fields_ = [("coordinate_statistic", _reals), ("coordinate_p", _reals),
+                ("coordinate_p_adjusted", _reals), ("row_influence", _reals), ("coordinate_shift", _reals),
+                ("coordinate_distance", _reals), ("pairs", ctypes.POINTER(_Pair)),
+                ("pair_capacity", _size), ("pair_count", _size)]
+
+
+class _SelfCheckResult(ctypes.Structure):
+    _fields_ = [("runs", _size), ("rejected", _size), ("mean_p", _real), ("distance", _real),
+                ("uniform_p", _real), ("repeatable", ctypes.c_int), ("suspicious", ctypes.c_int)]
+
+
+class _PowerResult(ctypes.Structure):
+    _fields_ = [("runs", _size), ("rejected", _size), ("power", _real), ("low", _real), ("high", _real)]
+
+
+class _Monitor(ctypes.Structure):
+    _fields_ = [("recordings", _size), ("capacity", _size), ("alpha", _real), ("p", _real),
+                ("log_evidence", _real), ("alarm", ctypes.c_int), ("alarm_at", _size), ("log_change", _real),
+                ("change_alarm", ctypes.c_int), ("change_alarm_at", _size), ("seed_", ctypes.c_uint64),
+                ("tester_", ctypes.c_uint64), ("kept_", _size), ("terms_", _size), ("reserve_", _real),
+                ("sums_", _real * 2), ("bets_", _real * 2), ("changes_", _real * 2)]
+
+
+class _Worker(ctypes.Structure):
+    _fields_ = [("rng", _Rng), ("user_data", _pointer), ("scratch", _pointer), ("scratch_bytes", _size)]
+
+
+_STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _SelfCheckResult, _PowerResult,
+            _Monitor, _Worker)
+_sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
+_VERSION = 200  # of the header that the structs above are those of
+_OK, _WILD_BOOTSTRAP = 0, 1
+_FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
+          16: "rows of a last, shorter block left out"}
+
+
+def _layout() -> int:
+    """What npksd_layout of the library must return: see shared/npksd_shared.h."""
+    numbers_ = [ctypes.sizeof(_real)]
+    for struct in _STRUCTS:
+        numbers_.append(ctypes.sizeof(struct))
+        for name, *_ in struct._fields_:
+            place = getattr(struct, name)
+            numbers_ += [place.offset, place.size]
+    value = 0xcbf29ce484222325
+    for number in numbers_:
+        value = (value ^ number) * 0x100000001b3 % 2**64
+    return value
+
+
+# ======== the shared library ========
+
+_lock = threading.Lock()
+_loaded: Optional[ctypes.CDLL] = None
+
+
+def _sources() -> List[pathlib.Path]:
+    top = pathlib.Path(os.environ.get("NPKSD_SOURCE") or pathlib.Path(__file__).resolve().parents[2])
+    files = [top / "npksd.h", top / "examples/shared/npksd_shared.h", top / "examples/shared/npksd_shared.c"]
+    for file in files:
+        if not file.is_file():
+            raise Error(f"{file} is missing: set NPKSD_SOURCE to a checkout of npksd.h, or NPKSD_LIBRARY to a "
+                        "shared library (make -C examples shared)")
+    return files
+
+
+def _compiler() -> List[str]:
+    if os.environ.get("CC"):
+        return os.environ["CC"].split()
+    for name in ("cc", "gcc", "clang"):
+        if shutil.which(name):
+            return [name]
+    raise Error("no C compiler (cc, gcc, clang) to build npksd.h with: install one, name one in CC, or set "
+                "NPKSD_LIBRARY to a shared library that was built elsewhere (make -C examples shared)")
+
+
+def _build() -> str:
+    """The shared library in the cache folder, compiled if it is not there."""
+    files, compiler = _sources(), _compiler()
+    flags = ["-std=c99", "-O2", "-ffp-contract=off", "-fvisibility=hidden", "-shared"]
+    flags += [] if os.name == "nt" else ["-fPIC"]
+    key = hashlib.sha256(repr((compiler, flags, sys.platform, ctypes.sizeof(_pointer))).encode())
+    for file in files:
+        key.update(file.read_bytes())
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "npksd"
+    library = cache / f"npksd-{key.hexdigest()[:16]}{'.dll' if os.name == 'nt' else '.so'}"
+    if library.is_file():
+        return str(library)
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Error(f"{cache}: {error.strerror}; set XDG_CACHE_HOME to a folder that can be written") from error
+    with tempfile.TemporaryDirectory(dir=cache) as folder:  # two processes may build at once
+        made = pathlib.Path(folder) / library.name
+        command = [*compiler, *flags, f"-I{files[0].parent}", f"-I{files[1].parent}", str(files[2]),
+                   "-o", str(made), "-lm"]
+        print(f"npksd: building {library} with {compiler[0]}, once", file=sys.stderr)
+        try:
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        except OSError as error:
+            raise Error(f"the C compiler {compiler[0]} (from CC) does not start: {error.strerror}") from error
+        if done.returncode != 0:
+            raise Error(f"{' '.join(command)} failed:\n{done.stdout.decode(errors='replace')}")
+        os.replace(made, library)
+    return str(library)
+
+
+def _signatures(lib: ctypes.CDLL) -> None:
+    options, result, diagnosis = map(ctypes.POINTER, (_Options, _Result, _Diagnosis))
+    out, text = ctypes.POINTER(_pointer), ctypes.c_char_p
+    size_out, status = ctypes.POINTER(_size), ctypes.c_int
+    for name, returns, *arguments in (
+            ("version", ctypes.c_int), ("layout", ctypes.c_uint64), ("default_options", _Options),
+            ("options_set", text, options, text, text), ("options_problem", text, options, _size, _size),
+            ("samples_problem", text, options, _size, _size, _size), ("status_string", text, ctypes.c_int),
+            ("samples_minimum", _size, _size),
+            ("component_string", text, ctypes.c_uint),
+            ("test_diagnose", status, _reals, _size, _size, _sample_fn, _pointer, options, result, diagnosis, _reals),
+            ("test_samples_diagnose", status, _reals, _size, _reals, _size, _size, options, result, diagnosis, _reals),
+            ("self_check", status, _size, _size, _sample_fn, _pointer, options, _size,
+             ctypes.POINTER(_SelfCheckResult)),
+            ("power", status, _size, _size, _sample_fn, _pointer, _sample_fn, _pointer, options, _size,
+             ctypes.POINTER(_PowerResult)),
+            ("tester_create", status, out, _size, _size, _sample_fn, _pointer, options),
+            ("tester_step", status, _pointer, _size), ("tester_progress", None, _pointer, size_out, size_out),
+            ("tester_check", status, _pointer, _reals, result, diagnosis),
+            ("tester_check_begin", status, _pointer, _reals),
+            ("tester_check_end", status, _pointer, result, diagnosis),
+            ("tester_null", status, _pointer, _reals, _size, size_out),
+            ("tester_scores", status, _pointer, _reals, _size, _reals),
+            ("tester_save", status, _pointer, _pointer, _size, size_out),
+            ("blob_info", status, text, _size, size_out, size_out, size_out),
+            ("tester_load", status, out, text, _size, _pointer), ("tester_width", _size, _pointer),
+            ("tester_destroy", None, _pointer),
+            ("monitor_begin", status, ctypes.POINTER(_Monitor), _real, _size, ctypes.c_uint64),
+            ("monitor_add", status, ctypes.POINTER(_Monitor), _pointer, _reals, result),
+            ("monitor_restart", status, ctypes.POINTER(_Monitor), _pointer)):
+        function = getattr(lib, "npksd_" + name)
+        function.restype, function.argtypes = returns, arguments
+
+
+def _lib() -> ctypes.CDLL:
+    """The library, loaded and compared with the structs above."""
+    global _loaded
+    with _lock:
+        if _loaded is None:
+            path = os.environ.get("NPKSD_LIBRARY") or _build()
+            try:
+                lib = ctypes.CDLL(path)
+                lib.npksd_layout.restype = ctypes.c_uint64
+                theirs = lib.npksd_version(), lib.npksd_layout()
+            except (OSError, AttributeError) as error:
+                raise Error(f"{path} is not the shared library of npksd.h: {error}") from error
+            if theirs != (_VERSION, _layout()):
+                raise Error(f"{path} has version and layout {theirs[0]}, {theirs[1]:x}; this file was written for "
+                            f"{_VERSION}, {_layout():x}. Take both from one checkout")
+            _signatures(lib)
+            _loaded = lib
+        return _loaded
+
+
+def version() -> str:
+    """Version of the library, as "0.2.0"."""
+    number = _lib().npksd_version()
+    return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
+
+
+# ======== rows, callbacks, options ========
+
+def _table(rows: Rows, what: str) -> np.ndarray:
+    """Rows as doubles, one after the other; a column alone may come as a vector."""
+    if np.ma.is_masked(rows):
+        raise ValueError(f"{what}: masked values; take the complete rows only")
+    table = np.asarray(rows)
+    if table.ndim == 0:
+        raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
+    if table.dtype.kind not in "biuf":
+        raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}; leave text columns out or number "
+                        "their values")
+    if table.ndim == 1:
+        table = table.reshape(-1, 1)
+    if table.ndim != 2:
+        raise ValueError(f"{what}: a table of rows and columns is needed, not shape {table.shape}")
+    table = np.ascontiguousarray(table, dtype=np.float64)
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(f"{what}: {table[row, column]} in row {row}, column {column} (counted from 0)")
+    return table
+
+
+def _whole(value: Any, what: str, least: int = 1) -> int:
+    """A count for C, which would take -1 for a very large number."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{what}: a whole number is needed, not {type(value).__name__}")
+    if value < least:
+        raise ValueError(f"{what}: at least {least}, not {value}")
+    return int(value)
+
+
+def _of_shape(rows: Rows, shape: Tuple[int, int], what: str) -> np.ndarray:
+    table = _table(rows, what)
+    if table.shape != shape:
+        raise ValueError(f"{what}: shape {np.shape(rows)}, but {shape[0]} rows of {shape[1]} columns are needed")
+    return table
+
+
+def _address(array: np.ndarray) -> Any:
+    return array.ctypes.data_as(_reals)
+
+
+def _view(address: Any, count: int, columns: int) -> np.ndarray:
+    return np.ctypeslib.as_array(address, (count, columns))
+
+
+class _Callbacks:
+    """Python callables as C function pointers. C cannot raise: an exception waits here until C has returned."""
+
+    def __init__(self) -> None:
+        self.error: Optional[BaseException] = None
+        self.kept: List[Any] = []  # what C holds a pointer to
+
+    def _guarded(self, kind: Any, body: Callable[..., None]) -> Any:
+        def call(*arguments: Any) -> int:
+            try:
+                body(*arguments)
+                return 0
+            except BaseException as error:  # KeyboardInterrupt, too
+                self.error = error
+                return 1
+        self.kept.append(kind(call))
+        return self.kept[-1]
+
+    def sampler(self, generator: Optional[Generator], what: str = "generator") -> Any:
+        if generator is None:
+            return _sample_fn()
+        if isinstance(generator, ctypes._CFuncPtr):
+            self.kept.append(generator)
+            return ctypes.cast(generator, _sample_fn)
+        if not callable(generator):
+            raise TypeError(f"{what}: a callable (n, rng) -> rows is needed, not {type(generator).__name__}")
+        last = np.zeros(0)
+
+        def draw(rows: Any, count: int, columns: int, stream: Any, _: Any) -> None:
+            nonlocal last
+            words = [stream.contents.next_fn(stream.contents.user_data) for _ in range(2)]
+            rng = np.random.default_rng(words)
+            table = _of_shape(generator(count, rng), (count, columns), f"rows from the {what}")
+            # the library cannot see that rng was left alone: words are drawn to seed it
+            if np.array_equal(table, last) and (table != table[0]).any() \
+                    and rng.bit_generator.state == np.random.default_rng(words).bit_generator.state:
+                raise GeneratorError(f"the {what} returned the same rows twice and drew nothing from its rng: "
+                                     "take random numbers from rng, or give the rows as an array")
+            last = table.copy()
+            _view(rows, count, columns)[:] = table
+        return self._guarded(_sample_fn, draw)
+
+    def scorer(self, score: Callable[[np.ndarray], Rows]) -> Any:
+        def evaluate(rows: Any, count: int, columns: int, scores: Any, _: Any) -> None:
+            _view(scores, count, columns)[:] = _of_shape(score(_view(rows, count, columns).copy()),
+                                                         (count, columns), "scores")
+        return self._guarded(_score_fn, evaluate)
+
+    def check(self, status: int, problem: Optional[str] = None) -> int:
+        """The status of a call if it is none of an error; otherwise the exception that belongs to it."""
+        error, self.error = self.error, None
+        if error is not None:
+            raise error
+        if status >= _OK:
+            return status
+        text = problem or _lib().npksd_status_string(status).decode()
+        kinds = {-1: ValueError, -2: MemoryError, -3: ValueError, -4: GeneratorError, -6: ValueError}
+        raise kinds.get(status, Error)(text)
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_, numbers.Integral)):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if isinstance(value, (list, tuple, set)) and all(isinstance(item, str) for item in value):
+        return "|".join(value)
+    raise TypeError(f"{name}: a number or a name is needed, not {type(value).__name__}")
+
+
+def _options(callbacks: _Callbacks, keywords: dict) -> _Options:
+    """npksd_options from keywords; score and scales are the two that text cannot give."""
+    lib, keywords = _lib(), dict(keywords)
+    options = lib.npksd_default_options()
+    score, scales = keywords.pop("score", None), keywords.pop("scales", None)
+    if score is not None:
+        if not callable(score):
+            raise TypeError("score: a callable rows -> scores is needed")
+        options.score_fn = callbacks.scorer(score)
+        keywords.setdefault("estimator", "callback")
+    if scales is not None:
+        array = np.array(scales, dtype=np.float64).ravel()
+        callbacks.kept.append(array)
+        options.scales, options.scale_count = _address(array), array.size
+    names = [name for name, *_ in _Options._fields_]
+    for name, value in keywords.items():
+        problem = lib.npksd_options_set(ctypes.byref(options), name.encode(), _text(name, value).encode())
+        if problem and name in names:
+            raise ValueError(problem.decode())
+        if problem:
+            ours = difflib.get_close_matches(name, ("names", "diagnose", "pairs", "score", "runs"), 1)
+            raise TypeError("; or ".join([problem.decode(), *ours]))
+    return options
+
+
+def _refuse(problem: Optional[bytes]) -> None:
+    if problem:
+        raise ValueError(problem.decode())
+
+
+def _needs_generator(generator: Optional[Generator], options: _Options) -> None:
+    """None is for the one test that draws nothing."""
+    draws = options.calibration != _WILD_BOOTSTRAP or options.standardize or not options.bandwidth > 0
+    if generator is None and draws:
+        raise ValueError("generator: None only with score, calibration=\"wild_bootstrap\", components=\"stein\", "
+                         "standardize=False and a bandwidth")
+
+
+# ======== results ========
+
+def _counted(shape: Tuple[int, int]) -> str:
+    return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in zip(shape, ("row", "column")))
+
+
+@dataclass(frozen=True)
+class Column:
+    """What the diagnosis says of one column."""
+    name: str
+    p: float            #: p-value of this column
+    p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
+    shift: float        #: observed mean - generator's mean, in standard deviations
+    distance: float     #: largest distance of the distribution functions, 0 to 1
+    statistic: float    #: its share of the Stein statistic
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two columns whose dependence may have changed: correlations of normal scores."""
+    first: str
+    second: str
+    observed: float
+    expected: float
+    p_adjusted: float
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The answer of a test."""
+    p: float                    #: exact p-value of "the rows come from the generator"
+    reject: bool                #: p <= alpha
+    statistic: float
+    threshold: float
+    p_low: float                #: 95 % interval for the p-value of endless replicates
+    p_high: float
+    ksd2: float
+    bandwidth: float
+    out_of_range: float         #: share of observed rows outside the range of the generator's
+    leading: str                #: the component that gave the verdict: STEIN, MIRROR, MOMENT, MMD, MARGIN, PAIR
+    flags: Tuple[str, ...]
+    replicates: int
+    shape: Tuple[int, int]      #: rows and columns tested
+    columns: List[Column]       #: empty without a diagnosis
+    pairs: List[Pair]           #: most changed first
+    null: np.ndarray            #: statistics of the replicates
+    row_influence: np.ndarray   #: share of each row in the Stein statistic; empty without a diagnosis
+
+    def __bool__(self) -> bool:
+        raise TypeError("a Result is neither true nor false: ask result.reject or result.p")
+
+    def __repr__(self) -> str:
+        lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({_counted(self.shape)}, "
+                 f"{self.replicates} replicates; {self.leading} leads)"]
+        if self.flags:
+            lines.append("note: " + "; ".join(self.flags))
+        if self.out_of_range > 0:
+            lines.append(f"{self.out_of_range:.1%} of the observed rows lie outside the range of the generator's rows")
+        shown = sorted(self.columns, key=lambda c: c.p_adjusted)[:8]
+        if shown:
+            width = max(10, *(len(c.name) for c in shown))
+            lines.append(f"{'column':{width}}  p adjusted     shift  distance")
+            lines += [f"{c.name:{width}}  {c.p_adjusted:10.4g} {c.shift:9.3f} {c.distance:9.3f}" for c in shown]
+        if len(self.columns) > len(shown):
+            lines.append(f"... and {len(self.columns) - len(shown)} more columns")
+        if self.reject:
+            lines += [f"{pair.first} and {pair.second}: correlation {pair.observed:.2f}, expected {pair.expected:.2f} "
+                      f"(p adjusted {pair.p_adjusted:.4g})" for pair in self.pairs[:3] if pair.p_adjusted <= 0.05]
+        return "\n".join(lines)
+
+
+class _Answer:
+    """Memory that C writes a result and its reasons into."""
+
+    def __init__(self, n: int, m: int, diagnose: bool, pairs: int) -> None:
+        self.result, self.diagnosis, self.shape = _Result(), _Diagnosis(), (n, m)
+        pairs = _whole(pairs, "pairs", 0)
+        self.arrays = {}
+        if diagnose:
+            for name in ("statistic", "p", "p_adjusted", "shift", "distance"):
+                self.arrays[name] = np.zeros(m)
+                setattr(self.diagnosis, "coordinate_" + name, _address(self.arrays[name]))
+            self.arrays["rows"] = np.zeros(n)
+            self.diagnosis.row_influence = _address(self.arrays["rows"])
+            capacity = min(pairs, m * (m - 1) // 2)
+            self.pairs = (_Pair * max(capacity, 1))()
+            self.diagnosis.pairs, self.diagnosis.pair_capacity = self.pairs, capacity
+
+    def pointers(self) -> Tuple[Any, Any]:
+        return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
+
+    def read(self, names: Sequence[str], null: np.ndarray) -> Result:
+        r, a = self.result, self.arrays
+        columns = [Column(name, *(float(a[key][i]) for key in ("p", "p_adjusted", "shift", "distance", "statistic")))
+                   for i, name in enumerate(names)] if a else []
+        pairs = [Pair(names[p.first], names[p.second], p.observed, p.expected, p.p_adjusted)
+                 for p in self.pairs[:self.diagnosis.pair_count]] if a else []
+        return Result(r.p_value, bool(r.reject), r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth,
+                      r.out_of_range, _lib().npksd_component_string(r.leading).decode(),
+                      tuple(text for bit, text in _FLAGS.items() if r.flags & bit), r.replicates, self.shape,
+                      columns, pairs, null, a["rows"] if a else np.zeros(0))
+
+
+def _names(names: Optional[Sequence[str]], rows: Rows, m: int) -> List[str]:
+    """The names given, those of a DataFrame, or numbers."""
+    if names is None:
+        columns = getattr(rows, "columns", None)
+        names = range(m) if columns is None else columns
+        names = [f"column {name}" if isinstance(name, numbers.Integral) else str(name) for name in names]
+    if isinstance(names, str) or len(names) != m:
+        raise ValueError(f"names: a list of {m} is needed, one for each column")
+    return [str(name) for name in names]
+
+
+# ======== one call ========
+
+def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[Sequence[str]] = None,
+         diagnose: bool = True, pairs: int = 10, **options: Any) -> Result:
+    """Could `observed` have come from `generator`?
+
+    observed:  n rows of m numbers (a vector: one column). Rows that the generator was not fitted to.
+    generator: a callable (n, rng) -> n rows of m numbers, or an array of synthetic rows. With an array the
+               test is exact, too, if all rows are exchangeable; block=k keeps sessions of k rows together.
+               None only with score and calibration="wild_bootstrap".
+    names:     of the columns; a DataFrame brings its own.
+    diagnose:  fill columns, pairs and row_influence (not possible with stop_after: then it is off).
+    pairs:     at most so many of them.
+    options:   fields of npksd_options: seed, alpha, replicates, fit_rows, summary, components, ... Also
+               scales=[...], and score=callable rows -> d log q / dx, the classical KSD.
+    """
+    table = _table(observed, "observed")
+    n, m = table.shape
+    callbacks, lib = _Callbacks(), _lib()
+    o = _options(callbacks, options)
+    o.diagnose = int(bool(diagnose) and o.stop_after == 0)
+    answer = _Answer(n, m, bool(o.diagnose), pairs)
+    column_names = _names(names, observed, m)
+    null = np.zeros(o.replicates)
+    if generator is None or callable(generator):
+        _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
+        status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
+                                         *answer.pointers(), _address(null) if o.diagnose else None)
+        callbacks.check(status)
+    else:
+        synthetic = _table(generator, "generator or synthetic rows")
+        both = [list(rows.columns) for rows in (observed, generator) if hasattr(rows, "columns")]
+        if len(both) == 2 and both[0] != both[1]:
+            raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
+        if synthetic.shape[1] != m:
+            raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+        least = lib.npksd_samples_minimum(n)
+        if len(synthetic) < least:
+            raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")
+        _refuse(lib.npksd_samples_problem(ctypes.byref(o), n, len(synthetic), m))
+        status = lib.npksd_test_samples_diagnose(_address(table), n, _address(synthetic), len(synthetic), m,
+                                                 ctypes.byref(o), *answer.pointers(),
+                                                 _address(null) if o.diagnose else None)
+        callbacks.check(status)
+    return answer.read(column_names, null[:answer.result.replicates] if o.diagnose else null[:0])
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """Tests of the generator against itself."""
+    runs: int
+    rejected: int
+    mean_p: float       #: about 1/2; more for discrete data
+    distance: float     #: Kolmogorov distance of the p-values from uniform
+    uniform_p: float    #: p-value of that distance
+    repeatable: bool    #: False: the same rng gave other rows (a random state of its own, a clock)
+    suspicious: bool
+
+
+def self_check(n: int, m: int, generator: Generator, *, runs: int = 100, **options: Any) -> SelfCheck:
+    """Is the generator fit for testing? Runs the whole test `runs` times on rows that it drew itself."""
+    callbacks, lib, result = _Callbacks(), _lib(), _SelfCheckResult()
+    n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
+    o = _options(callbacks, options)
+    _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+    callbacks.check(lib.npksd_self_check(n, m, callbacks.sampler(generator), None, ctypes.byref(o), runs,
+                                         ctypes.byref(result)))
+    return SelfCheck(result.runs, result.rejected, result.mean_p, result.distance, result.uniform_p,
+                     bool(result.repeatable), bool(result.suspicious))
+
+
+@dataclass(frozen=True)
+class Power:
+    """How often n rows of the alternative were rejected, with a 95 % interval."""
+    runs: int
+    rejected: int
+    power: float
+    low: float
+    high: float
+
+
+def power(n: int, m: int, generator: Generator, alternative: Generator, *, runs: int = 100,
+          **options: Any) -> Power:
+    """How often would n rows from `alternative` be rejected? Plan a recording with it."""
+    callbacks, lib, result = _Callbacks(), _lib(), _PowerResult()
+    n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
+    o = _options(callbacks, options)
+    _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+    callbacks.check(lib.npksd_power(n, m, callbacks.sampler(generator), None,
+                                    callbacks.sampler(alternative, "alternative"), None, ctypes.byref(o), runs,
+                                    ctypes.byref(result)))
+    return Power(result.runs, result.rejected, result.power, result.low, result.high)
+
+
+# ======== prepare once, check many ========
+
+class Tester:
+    """Prepare once, check many data sets of n rows and m columns.
+
+        with npksd.Tester(100, 3, generator) as tester:
+            tester.run()                     # or: while not tester.step(50): ...
+            for recording in recordings:
+                print(tester.check(recording))
+            tester.save("release.blob")      # Tester.load("release.blob") needs no generator
+
+    Keywords as for test. Each p-value is exact over testers and data; take more replicates where one
+    tester serves many checks.
+    """
+
+    def __init__(self, n: int, m: int, generator: Optional[Generator], *, names: Optional[Sequence[str]] = None,
+                 diagnose: bool = True, pairs: int = 10, **options: Any) -> None:
+        self._handle = _pointer()
+        lib, n, m = _lib(), _whole(n, "n"), _whole(m, "m")
+        self._begin(n, m, names, pairs)
+        o = _options(self._callbacks, options)
+        o.diagnose = int(bool(diagnose))
+        _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _needs_generator(generator, o)
+        self._callbacks.check(lib.npksd_tester_create(ctypes.byref(self._handle), n, m,
+                                                      self._callbacks.sampler(generator), None, ctypes.byref(o)))
+
+    def _begin(self, n: int, m: int, names: Optional[Sequence[str]], pairs: int) -> None:
+        self._callbacks, self._names, self._pairs = _Callbacks(), _names(names, None, m), pairs
+        self._pending: Optional[np.ndarray] = None
+        self.shape = (n, m)
+
+    @classmethod
+    def load(cls, source: Union[bytes, str, "os.PathLike[str]"], *, names: Optional[Sequence[str]] = None,
+             pairs: int = 10, most_bytes: int = 2**30) -> "Tester":
+        """A tester that save() wrote: bytes, or the path of a file. It may come from anywhere; one that would
+        need more than most_bytes of memory is refused."""
+        lib = _lib()
+        in_memory = isinstance(source, (bytes, bytearray, memoryview))
+        blob = bytes(source) if in_memory else pathlib.Path(source).read_bytes()
+        tester = cls.__new__(cls)
+        tester._handle = _pointer()
+        n, m, needed = _size(), _size(), _size()
+        status = lib.npksd_blob_info(blob, len(blob), *(ctypes.byref(size) for size in (n, m, needed)))
+        _Callbacks().check(status, "not a saved tester of this version, or a damaged one")
+        if needed.value > most_bytes:
+            raise MemoryError(f"this tester needs {needed.value} bytes; most_bytes={most_bytes} allows fewer")
+        tester._begin(n.value, m.value, names, pairs)
+        tester._callbacks.check(lib.npksd_tester_load(ctypes.byref(tester._handle), blob, len(blob), None))
+        return tester
+
+    def _open(self) -> Any:
+        if not self._handle:
+            raise Error("this tester is closed")
+        return self._handle
+
+    def step(self, items: int = 1) -> bool:
+        """Do up to so many items of work; True when there is nothing left. Any pattern gives the same bits."""
+        status = _lib().npksd_tester_step(self._open(), _whole(items, "items"))
+        return self._callbacks.check(status) == _OK
+
+    def run(self, progress: Optional[Callable[[int, int], None]] = None) -> "Tester":
+        """Steps until all is done; progress(done, total) is called now and then."""
+        while not self.step(64):
+            if progress is not None:
+                progress(*self.progress)
+        return self
+
+    @property
+    def progress(self) -> Tuple[int, int]:
+        """Items done, and in all."""
+        done, total = _size(), _size()
+        _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
+        return done.value, total.value
+
+    def _answer(self) -> _Answer:
+        return _Answer(*self.shape, _lib().npksd_tester_width(self._open()) > 1, self._pairs)
+
+    def check(self, observed: Rows) -> Result:
+        """Test n rows; as often as you like. Finishes the tester first if it is not."""
+        table = _of_shape(observed, self.shape, "observed")
+        self.run()
+        return self._checked(table).read(self._names, self.null)
+
+    def _checked(self, table: np.ndarray) -> _Answer:
+        answer = self._answer()
+        self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
+        return answer
+
+    def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
+        """Watches a stream of recordings with this tester: see Monitor."""
+        return Monitor(self, alpha=alpha, capacity=capacity, seed=seed)
+
+    def check_begin(self, observed: Rows) -> None:
+        """A check in steps: check_begin, step until True, check_end."""
+        table = _of_shape(observed, self.shape, "observed").copy()  # C reads it until check_end
+        self._callbacks.check(_lib().npksd_tester_check_begin(self._open(), _address(table)))
+        self._pending = table
+
+    def check_end(self) -> Result:
+        answer = self._answer()
+        self._callbacks.check(_lib().npksd_tester_check_end(self._open(), *answer.pointers()))
+        self._pending = None
+        return answer.read(self._names, self.null)
+
+    @property
+    def null(self) -> np.ndarray:
+        """Statistics of the replicates, in the order drawn."""
+        count = _size()
+        self._callbacks.check(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)))
+        values = np.zeros(count.value)
+        self._callbacks.check(_lib().npksd_tester_null(self._open(), _address(values), values.size, None))
+        return values
+
+    def scores(self, rows: Rows) -> np.ndarray:
+        """The fitted scores d log q / dx at any rows."""
+        table = _table(rows, "rows")
+        table = _of_shape(table, (len(table), self.shape[1]), "rows")
+        out = np.zeros_like(table)
+        self._callbacks.check(_lib().npksd_tester_scores(self._open(), _address(table), len(table), _address(out)))
+        return out
+
+    def save(self, path: Union[None, str, "os.PathLike[str]"] = None) -> bytes:
+        """The finished tester as bytes, the same on every machine; written to path, too, if there is one."""
+        size = _size()
+        self._callbacks.check(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)))
+        buffer = ctypes.create_string_buffer(size.value)
+        self._callbacks.check(_lib().npksd_tester_save(self._open(), buffer, size.value, ctypes.byref(size)))
+        if path is not None:
+            pathlib.Path(path).write_bytes(buffer.raw)
+        return buffer.raw
+
+    def close(self) -> None:
+        """Gives the memory back; again is harmless."""
+        handle, self._handle = getattr(self, "_handle", None), _pointer()
+        if handle:
+            _lib().npksd_tester_destroy(handle)
+
+    def __enter__(self) -> "Tester":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if getattr(self, "_handle", None) and _loaded is not None:
+            _loaded.npksd_tester_destroy(self._handle)
+
+    def __repr__(self) -> str:
+        state = "%d of %d items done" % self.progress if self._handle else "closed"
+        return f"Tester({_counted(self.shape)}; {state})"
+
+
+class Monitor:
+    """Recording after recording, looked at after each: has the source ever stopped being the generator?
+
+        with npksd.Tester(100, 3, generator, replicates=1999) as tester:
+            monitor = tester.monitor(alpha=0.001)
+            for night in recordings:
+                monitor.add(night)
+                if monitor.alarm or monitor.change_alarm:
+                    ...
+
+    p <= 0.05 each night would be a false alarm every 20 nights. Here the chance that `alarm` is ever raised without
+    reason is at most alpha, however long the stream; `change_alarm` is quicker after a late change, with a false alarm
+    after 1/alpha recordings or more, on average. Recordings must be independent of each other. Take more replicates
+    than recordings. npksd.h (npksd_monitor_add) says what one tester means for the promise.
+    """
+
+    def __init__(self, tester: Tester, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> None:
+        self._tester, self._state = tester, _Monitor()
+        capacity = _whole(capacity, "capacity")
+        if not 0 < alpha < 1:
+            raise ValueError(f"alpha: between 0 and 1, exclusive, not {alpha}")
+        if not 0 <= _whole(seed, "seed", 0) < 2**64:
+            raise ValueError("seed: less than 2^64")
+        _Callbacks().check(_lib().npksd_monitor_begin(ctypes.byref(self._state), alpha, capacity, seed))
+        self._memory = np.zeros(capacity)
+
+    def add(self, observed: Rows) -> Result:
+        """The next recording: checked by the tester and added, once and in order."""
+        table = _of_shape(observed, self._tester.shape, "observed")
+        self._tester.run()
+        if self._state.kept_ >= self._state.capacity:
+            raise Error(f"the monitor has seen {self._state.capacity} recordings with this tester: restart it with a "
+                        "fresh tester of another seed, or begin with more capacity")
+        answer = self._tester._checked(table)
+        status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
+                                          ctypes.byref(answer.result))
+        _Callbacks().check(status, "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap")
+        return answer.read(self._tester._names, self._tester.null)
+
+    def restart(self, fresh: Tester) -> None:
+        """Go on with another tester, made with another seed; evidence and alarms stay."""
+        fresh.run()
+        status = _lib().npksd_monitor_restart(ctypes.byref(self._state), fresh._open())
+        _Callbacks().check(status, "restart needs another tester than the one in use")
+        self._tester = fresh
+
+    @property
+    def recordings(self) -> int:
+        return self._state.recordings
+
+    @property
+    def p(self) -> float:
+        """Of the last recording: its rank among the replicates and the recordings before it."""
+        return self._state.p
+
+    @property
+    def evidence(self) -> float:
+        """Natural logarithm of what a stake of 1 has become by fair bets that the source has changed."""
+        return self._state.log_evidence
+
+    @property
+    def change(self) -> float:
+        """The same for changes that come late."""
+        return self._state.log_change
+
+    @property
+    def alarm(self) -> Optional[int]:
+        """The recording, counted from 1, that raised the alarm; None as long as there is none."""
+        return self._state.alarm_at if self._state.alarm else None
+
+    @property
+    def change_alarm(self) -> Optional[int]:
+        return self._state.change_alarm_at if self._state.change_alarm else None
+
+    def save(self) -> bytes:
+        """The state, for a job that runs each night; load goes on with it."""
+        return bytes(self._state) + self._memory.tobytes()
+
+    @classmethod
+    def load(cls, state: bytes, tester: Tester) -> "Monitor":
+        """What save returned, on the same kind of machine, and the tester that was watched."""
+        size = ctypes.sizeof(_Monitor)
+        saved = _Monitor.from_buffer_copy(state) if len(state) >= size else _Monitor()
+        if saved.capacity == 0 or len(state) != size + 8 * saved.capacity or saved.kept_ > saved.capacity:
+            raise ValueError("not a saved monitor, or one of another kind of machine")
+        monitor = cls.__new__(cls)
+        monitor._tester, monitor._state = tester, saved
+        monitor._memory = np.frombuffer(state, dtype=np.float64, offset=size).copy()
+        return monitor
+
+    def __repr__(self) -> str:
+        both = {"alarm": self.alarm, "change alarm": self.change_alarm}
+        alarms = [f"{what} at recording {at}" for what, at in both.items() if at is not None]
+        return (f"Monitor({self.recordings} recordings, alpha = {self._state.alpha:g}; log evidence "
+                f"{self.evidence:.2f}, change {self.change:.2f}; {', '.join(alarms) or 'no alarm'})")
