@@ -279,6 +279,8 @@ def main():
             k, changed, builds_tried = tasks[task]
             fate = task.result()
             counts[fate] = counts.get(fate, 0) + 1
+            if sum(counts.values()) % 25 == 0:
+                print(f"{sum(counts.values())} of {len(chosen)}: {counts.get('survived', 0)} survived", flush=True)
             if fate == "survived":
                 names = ", ".join(build.name for build in builds_tried)
                 print(f"survived: npksd.h:{k + 1} ({names})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
