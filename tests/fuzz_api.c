@@ -290,6 +290,45 @@ static void use_workers(api_case *c, npksd_tester *tester)
     free(worker.scratch);
 }
 
+static void law_monitor(const npksd_monitor *monitor, size_t before)
+{
+    LAW(monitor->recordings == before + 1);
+    LAW(is_number(&monitor->p, 1) && monitor->p > 0 && monitor->p <= 1);
+    LAW(is_number(&monitor->log_evidence, 1) && is_number(&monitor->log_change, 1));
+    LAW(!monitor->alarm || (monitor->alarm_at > 0 && monitor->alarm_at <= monitor->recordings));
+    LAW(!monitor->change_alarm || monitor->change_alarm_at <= monitor->recordings);
+}
+
+/* The same result again and again, until the memory is full; a result of bytes; a restart with the tester in use. */
+static void use_monitor(api_case *c, const npksd_tester *tester, const npksd_result *result)
+{
+    enum { MEMORY = 6 };
+    npksd_real memory[MEMORY], alpha = take_real(&c->in);
+    npksd_monitor monitor;
+    npksd_result other = *result;
+    size_t capacity = take_byte(&c->in) % (MEMORY + 1);
+    memset(&monitor, MARK, sizeof monitor);
+    npksd_status status = npksd_monitor_begin(&monitor, alpha, capacity, c->options.seed);
+    LAW(status == NPKSD_OK || status == NPKSD_ERROR_ARGUMENT);
+    if (status != NPKSD_OK) {
+        LAW(is_marked(&monitor, sizeof monitor));
+        return;
+    }
+    LAW(capacity > 0 && alpha > 0 && alpha < 1);
+    other.statistic = take_real(&c->in);
+    for (size_t k = 0; k <= capacity; k++) {
+        size_t before = monitor.recordings;
+        status = npksd_monitor_add(&monitor, tester, memory, k % 3 == 2 ? &other : result);
+        law_status(status);
+        if (status == NPKSD_OK)
+            law_monitor(&monitor, before);
+        else
+            LAW(monitor.recordings == before);
+        LAW(k < capacity || status != NPKSD_OK);
+    }
+    law_status(npksd_monitor_restart(&monitor, tester));
+}
+
 static void run_tester(api_case *c)
 {
     npksd_tester *tester = (npksd_tester *)c;
@@ -333,6 +372,7 @@ static void run_tester(api_case *c)
         LAW(npksd_tester_scores(tester, c->observed, c->n, scores) == NPKSD_OK);
         LAW(is_number(scores, c->n * c->m));
         use_steps(c, tester, units, &result);
+        use_monitor(c, tester, &result);
         use_blob(c, tester, &result);
     } else {
         LAW(is_marked(&result, sizeof result));

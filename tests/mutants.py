@@ -4,8 +4,8 @@
 
 Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
 suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
-memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line: double, float, BLAS,
-without a C library. A change that gives the same object file is none. Survivors are printed; the run fails if fewer than
+memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line, a survivor in all of
+them: double, float, BLAS, the undefined behaviour sanitizer, without a C library. A change that gives the same object file is none. Survivors are printed; the run fails if fewer than
 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can notice, and why) no
 longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for the BLAS build.
 """
@@ -51,6 +51,8 @@ class Build:
         self.folder = WORK / name
         self.killed = {}
         self.seconds = {}
+        self.ready = threading.Lock()
+        self.active = self.lines()
 
     def compile(self, header_folder, source, out):
         return run(["gcc", "-std=c99", "-O1", "-w", f"-I{header_folder}", f"-I{HERE}", *self.flags, "-c", str(source),
@@ -75,7 +77,12 @@ class Build:
         return found
 
     def prepare(self):
-        """Objects that no change touches, the sound object, and how long every program takes."""
+        """Objects that no change touches, the sound object, and how long every program takes. Once, when first needed."""
+        with self.ready:
+            if not self.seconds:
+                self.prepare_now()
+
+    def prepare_now(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         names = sorted(p.stem for p in HERE.glob("suite_*.c"))
         units = ["main", "support"] + names if self.suites else []
@@ -89,13 +96,13 @@ class Build:
         self.sound = sound.read_bytes()
         program = self.folder / "sound"
         need(self.build_program(sound, program), f"{self.name}: does not link")
-        # a map from program arguments to seconds: one for each suite, or the bare program
+        seconds = {}
         for name in names if self.suites else ["bare"]:
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            begun = time.time()  # not less than the CPU time
             need(self.judge(program, name, 600), f"{self.name}: {name} fails without any change")
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
-            self.seconds[name] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime + 0.01
+            seconds[name] = time.time() - begun + 0.01
             self.killed[name] = 0
+        self.seconds = seconds
 
     def build_program(self, implementation, program):
         return run(["gcc", *self.objects, str(implementation), *self.link, "-o", str(program), "-lm"])
@@ -154,11 +161,10 @@ def changes_of(line):
 
 
 def list_mutants(text, builds):
-    """(line number, changed line, build), for every line that some build compiles."""
+    """(line number, changed line, builds), for every line that some build compiles."""
     original, code = text.split("\n"), code_of(text)
     start = next(k for k, line in enumerate(original) if "NPKSDI_IMPLEMENTED" in line)
     end = max(k for k, line in enumerate(original) if line.startswith("#endif /* NPKSD_IMPLEMENTATION"))
-    active = [(build, build.lines()) for build in builds]
     mutants = []
     for k in range(start, end):
         line = code[k].rstrip()
@@ -166,11 +172,9 @@ def list_mutants(text, builds):
             continue
         if line.startswith("#define") and " static" in line or line.startswith("enum") and "NPKSDI_T " in line:
             continue  # how to inline, and the sizes of tiles: speed only
-        build = next((b for b, lines in active if k + 1 in lines), None)
-        if build is None:
-            continue
-        for changed in changes_of(line):
-            mutants.append((k, changed, build))
+        places = [build for build in builds if k + 1 in build.active]
+        for changed in changes_of(line) if places else ():
+            mutants.append((k, changed, places))
     return original, mutants
 
 
@@ -199,29 +203,39 @@ def read_equivalent(original):
 LOCK = threading.Lock()
 
 
-def try_mutant(number, original, code, mutant):
-    """('same' | 'refused' | 'survived' | name of what noticed it), and the place."""
-    k, changed, build = mutant
+def try_build(folder, build):
+    """'same' | 'refused' | 'survived' | the name of what noticed it"""
+    build.prepare()
+    implementation, program = folder / "impl.o", folder / "tests"
+    if build.compile(folder, build.implementation(), implementation).returncode != 0:
+        return "refused"
+    if implementation.read_bytes() == build.sound:
+        return "same"
+    if build.build_program(implementation, program).returncode != 0:
+        return "refused"
+    for name in build.order():
+        if build.judge(program, name, int(4 * build.seconds[name]) + 2).returncode != 0:
+            with LOCK:
+                build.killed[name] += 1
+            return f"{name} ({build.name})"
+    return "survived"
+
+
+def try_mutant(number, original, mutant):
+    """What the builds say, until one notices."""
+    k, changed, builds = mutant
     folder = WORK / f"try{number}"
     folder.mkdir(parents=True, exist_ok=True)
     try:
         # the macro's continuation stays where it was
         text = original[:k] + [changed + (" \\" if original[k].endswith("\\") and not changed.endswith("\\") else "")]
         (folder / "npksd.h").write_text("\n".join(text + original[k + 1:]))
-        implementation = folder / "impl.o"
-        if build.compile(folder, build.implementation(), implementation).returncode != 0:
-            return "refused"
-        if implementation.read_bytes() == build.sound:
-            return "same"
-        program = folder / "tests"
-        if build.build_program(implementation, program).returncode != 0:
-            return "refused"
-        for name in build.order():
-            if build.judge(program, name, int(4 * build.seconds[name]) + 2).returncode != 0:
-                with LOCK:
-                    build.killed[name] += 1
-                return name
-        return "survived"
+        fates = []
+        for build in builds:
+            fates.append(try_build(folder, build))
+            if fates[-1] not in ("same", "survived"):
+                return fates[-1]
+        return "survived" if "survived" in fates else "same"
     finally:
         shutil.rmtree(folder)
 
@@ -237,6 +251,7 @@ def make_builds():
         sys.exit("mutants: needs pkg-config and OpenBLAS")
     else:
         print("skipped: the BLAS build, which needs pkg-config and OpenBLAS")
+    builds.append(Build("undefined", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]))
     builds.append(Build("bare", ["-DNPKSD_FLOAT"], suites=False))
     return builds
 
@@ -254,21 +269,21 @@ def main():
     explained = sum((squeeze(code[m[0]]), squeeze(m[1])) in known for m in mutants[:ARGUMENTS.count])
     print(f"{len(mutants)} possible changes; {len(chosen)} tried, seed {ARGUMENTS.seed}", flush=True)
     if ARGUMENTS.list:
-        for k, changed, build in chosen:
-            print(f"npksd.h:{k + 1} ({build.name})\n- {squeeze(code[k])}\n+ {squeeze(changed)}")
+        for k, changed, _ in chosen:
+            print(f"npksd.h:{k + 1}\n- {squeeze(code[k])}\n+ {squeeze(changed)}")
         return 0
-    for build in {id(m[2]): m[2] for m in chosen}.values():
-        build.prepare()
-    counts, survivors, begun = {}, [], time.time()
+    counts, begun = {}, time.time()
     with concurrent.futures.ThreadPoolExecutor(ARGUMENTS.jobs) as pool:
-        tasks = {pool.submit(try_mutant, number, original, code, m): m for number, m in enumerate(chosen)}
+        tasks = {pool.submit(try_mutant, number, original, m): m for number, m in enumerate(chosen)}
         for task in concurrent.futures.as_completed(tasks):
-            k, changed, build = tasks[task]
+            k, changed, builds_tried = tasks[task]
             fate = task.result()
             counts[fate] = counts.get(fate, 0) + 1
+            if sum(counts.values()) % 25 == 0:
+                print(f"{sum(counts.values())} of {len(chosen)}: {counts.get('survived', 0)} survived", flush=True)
             if fate == "survived":
-                survivors.append(k)
-                print(f"survived: npksd.h:{k + 1} ({build.name})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
+                names = ", ".join(build.name for build in builds_tried)
+                print(f"survived: npksd.h:{k + 1} ({names})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
     same, refused = counts.pop("same", 0), counts.pop("refused", 0)
     alive = counts.pop("survived", 0)
     noticed = sum(counts.values())
