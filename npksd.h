@@ -246,7 +246,7 @@ extern "C" {
     X(ERROR_GENERATOR, -4, "the generator gave up, or ignores its rng")                            \
     X(ERROR_NUMERIC, -5, "numbers left the range of npksd_real")                                   \
     X(ERROR_FORMAT, -6, "not a blob of this version and precision, or a damaged one")              \
-    X(ERROR_STATE, -7, "too early: step until NPKSD_OK first; or a monitor is full")
+    X(ERROR_STATE, -7, "called too early (step until NPKSD_OK first), or a monitor is full")
 
 typedef enum npksd_status {
 #define NPKSDI_ENUM(name, value, text) NPKSD_##name = (value),
