@@ -876,6 +876,24 @@ TEST nonfinite_observed_rows(void)
     PASS();
 }
 
+TEST one_pair_without_diagnose(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_diagnosis diagnosis;
+    npksd_result result;
+    npksd_pair pair;
+    memset(&diagnosis, 0, sizeof diagnosis);
+    diagnosis.pairs = &pair;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, &diagnosis)); /* no room: none wanted */
+    diagnosis.pair_capacity = 1;
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_check(tester, data, &result, &diagnosis));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 TEST diagnosis_without_diagnose(void)
 {
     npksd_options options = small_options();
@@ -1175,6 +1193,7 @@ SUITE(suite_errors)
     RUN_TEST(generator_that_ignores_its_rng);
     RUN_TEST(generator_of_constant_rows_is_fine);
     RUN_TEST(nonfinite_observed_rows);
+    RUN_TEST(one_pair_without_diagnose);
     RUN_TEST(diagnosis_without_diagnose);
     RUN_TEST(nonfinite_rows_leave_diagnosis_untouched);
     for (size_t v = 0; v < variant_count(); v++) {

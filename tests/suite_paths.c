@@ -527,6 +527,8 @@ TEST arguments_of_trials(void)
     ASSERT_STATUS(argument, POWER(chain_sample, NULL, 2, &power));
     ASSERT_STATUS(argument, POWER(chain_sample, chain_sample, 2, NULL));
     ASSERT_STATUS(argument, POWER(chain_sample, chain_sample, 0, &power));
+    ASSERT_STATUS(NPKSD_OK, POWER(chain_sample, chain_sample, 1, &power));
+    ASSERT_EQ_FMT((size_t)1, power.runs, "%zu");
 #undef CHECK
 #undef POWER
     PASS();
