@@ -418,8 +418,9 @@ NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
 /* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose:
-   the same with reasons; diagnosis or any array in it may be NULL; null_values, if not NULL,
-   receives the statistics of the result.replicates replicates; not with stop_after. */
+   the same with reasons (STEIN, MIRROR or MOMENT alone: from a longer fit); diagnosis or any array
+   in it may be NULL; null_values, if not NULL, receives the statistics of the result.replicates
+   replicates; not with stop_after. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
@@ -1281,14 +1282,23 @@ static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
     return wraps ? 0 : a * b;
 }
 
+#ifndef NPKSDI_RED_ZONE /* tests put forbidden bytes behind every array: tests/red_zone.h */
+#define NPKSDI_RED_ZONE                  0
+#define NPKSDI_ALLOW(place, size, bytes) ((void)0)
+#endif
+
 /* Room for count x each things of the given size; where it is, if there is a block already. */
 static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t size)
 {
-    size_t at = walk->at_, bytes = npksdi_times(walk, npksdi_times(walk, count, each), size);
-    bytes = (bytes + NPKSDI_ALIGNMENT - 1) / NPKSDI_ALIGNMENT * NPKSDI_ALIGNMENT;
+    size_t at = walk->at_, exact = npksdi_times(walk, npksdi_times(walk, count, each), size);
+    size_t bytes = (exact + NPKSDI_ALIGNMENT - 1) / NPKSDI_ALIGNMENT * NPKSDI_ALIGNMENT;
+    bytes += NPKSDI_RED_ZONE;
     walk->bad_ |= bytes > SIZE_MAX / 4 - at;
     walk->at_ += walk->bad_ ? 0 : bytes;
-    return walk->block_ != NULL ? walk->block_ + at : NULL;
+    if (walk->block_ == NULL)
+        return NULL;
+    NPKSDI_ALLOW(walk->block_ + at, exact, bytes);
+    return walk->block_ + at;
 }
 
 /* A number of a blob, little-endian. */
@@ -3263,20 +3273,21 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
     model->gauge_mean_[l] += part;
 }
 
-/* Least deviation of a number without scores, so large that rounding is a tie: r for what is linear
-   in sums over rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. */
+/* Least deviation of a number, so large that rounding is a tie: r for what is linear in sums over
+   rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. With scores: what has a
+   square. */
 static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
-    const npksd_real r = 4 * NPKSDI_EPSILON / NPKSDI_TIE;
+    const npksd_real r = 4 * NPKSDI_EPSILON / NPKSDI_TIE, tiny = NPKSD_SQRT(NPKSDI_TINY);
     if (l >= model->number_count_) /* of a column: score, margin, spread */
-        return l >= model->number_count_ + model->m_ ? r : 0;
+        return l >= model->number_count_ + model->m_ ? r : tiny;
     switch (number->kind_) {
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
     case NPKSD_COMPONENT_MARGIN: /* tails are fourth powers, up to 50 */
         return number->at_ == 5 ? 64 * r : number->at_ == 1 || number->at_ == 4 ? r * r : r;
     case NPKSD_COMPONENT_PAIR: return r;
-    default: return 0;
+    default: return tiny;
     }
 }
 
@@ -3289,8 +3300,9 @@ static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
         npksdi_min(NPKSD_SQRT(npksdi_max(0, model->gauge_sd_[l] / (n - 1))), NPKSDI_HUGE);
     npksd_real least = NPKSDI_ROUNDING * npksdi_abs(model->gauge_mean_[l]);
     least = npksdi_max(npksdi_max(least, npksdi_rounding(model, l)), NPKSDI_TINY);
-    npksd_real skew = m3 / npksdi_max(m2 * NPKSD_SQRT(npksdi_max(0, m2)), NPKSDI_TINY);
-    int steady = sd > least && npksdi_finite(&skew, 1);
+    npksd_real cube = m2 * NPKSD_SQRT(npksdi_max(0, m2));
+    npksd_real skew = m3 / npksdi_max(cube, NPKSDI_TINY);
+    int steady = sd > least && cube > NPKSDI_TINY && npksdi_finite(&skew, 1);
     model->gauge_skew_[l] = steady ? npksdi_clamp(skew, NPKSDI_C(2.8)) : 0;
     model->gauge_sd_[l] = npksdi_max(sd, least);
 }
@@ -5923,6 +5935,8 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_FREE
 #undef NPKSDI_RESTRICT
 #undef NPKSDI_INLINE
+#undef NPKSDI_RED_ZONE
+#undef NPKSDI_ALLOW
 #undef NPKSDI_HOT
 #undef NPKSDI_DEF
 #endif /* NPKSD_IMPLEMENTATION */

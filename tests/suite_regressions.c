@@ -707,6 +707,35 @@ TEST second_check(const char *words)
     PASS();
 }
 
+/* Rows so far apart that kernels are next to nothing: squares of such numbers vanished, their deviation was 0, and
+   rounding became a T of 1000000 (float: 1000) that hid all else. */
+static int sparse_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *spread)
+{
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = *(const npksd_real *)spread * npksd_normal(rng);
+    return 0;
+}
+
+TEST numbers_next_to_nothing(void)
+{
+    enum { N = 5, M = 5 };
+    npksd_real spread = sizeof spread == 4 ? (npksd_real)0.9 : (npksd_real)2.6, null_values[SMALL_REPLICATES];
+    npksd_real rows[N * M], blown_up = sizeof spread == 4 ? (npksd_real)1e3 : (npksd_real)1e6;
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 5);
+    set_options(&options, "gauss none stein unscaled bandwidth=0.75 scales=0.015625,0.125 pilot=5");
+    for (options.seed = 0; options.seed < 40; options.seed++) {
+        sparse_sample(rows, N, M, &rng, &spread);
+        ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, N, M, sparse_sample, &spread, &options, &result, NULL,
+                                                    null_values));
+        for (size_t r = 0; r < SMALL_REPLICATES; r++)
+            ASSERT(null_values[r] < (npksd_real)0.9 * blown_up || null_values[r] > (npksd_real)1.1 * blown_up);
+    }
+    PASS();
+}
+
 /* ======== very many replicates ======== */
 
 /* In float the interval was wrong at 1e7 replicates, and its recursion had no end at 1.68e7. */
@@ -825,5 +854,6 @@ SUITE(suite_regressions)
         greatest_set_test_suffix(checks[k]);
         RUN_TEST1(second_check, checks[k]);
     }
+    RUN_TEST(numbers_next_to_nothing);
     RUN_TEST(very_many_replicates);
 }

@@ -48,6 +48,44 @@ TEST replicates_are_rows_of_the_pool(void)
     PASS();
 }
 
+/* A large pool is halved until few blocks are left; each choice of blocks must be as likely as any
+   other. One of 31, or of 11: each equally often. Two of 62: 1891 pairs, of which 1999 draws show
+   1891 (1 - exp(-1999/1891)) = 1234, deviation 16. Blocks of two rows. */
+TEST blocks_of_a_pool(size_t all)
+{
+    enum { B = 1999 };
+    static npksd_real null_values[B];
+    npksd_options options = samples_options();
+    npksd_result result;
+    size_t blocks = all == 62 ? 2 : 1, kinds = 0, often[B] = { 0 };
+    double chi2 = 0, each = B / (double)all;
+    options.replicates = B;
+    options.alpha = (npksd_real)0.2;
+    options.block = 2;
+    set_options(&options, "stein mirror moment");
+    draw_rows(observed, 2 * blocks, 1, test_seed + 9610);
+    draw_rows(synthetic, 2 * (all - blocks), 1, test_seed + 9611);
+    ASSERT_STATUS(NPKSD_OK, npksd_test_samples_diagnose(observed, 2 * blocks, synthetic, 2 * (all - blocks), 1,
+                                                        &options, &result, NULL, null_values));
+    for (size_t r = 0; r < B; r++) {
+        size_t before = 0;
+        while (before < r && memcmp(&null_values[before], &null_values[r], sizeof observed[0]) != 0)
+            before++;
+        kinds += before == r;
+        often[before]++;
+    }
+    if (blocks == 2) {
+        ASSERT_IN_RANGE(1234.0, (double)kinds, 80.0);
+        PASS();
+    }
+    ASSERT_EQ_FMT(all, kinds, "%zu");
+    for (size_t r = 0; r < B; r++)
+        if (often[r] > 0)
+            chi2 += ((double)often[r] - each) * ((double)often[r] - each) / each;
+    ASSERT_LTE(chi2, (double)(all - 1) + 5 * sqrt(2.0 * (double)(all - 1)));
+    PASS();
+}
+
 /* The fit must not know who is who: for one strange pool, random choices of the observed rows are
    rejected as often as alpha says, and no more. */
 TEST random_choices_of_one_pool(void)
@@ -415,6 +453,9 @@ SUITE(suite_samples)
     RUN_TEST(the_fit_knows_no_file);
     RUN_TEST(fit_rows_are_ignored);
     RUN_TEST(replicates_are_rows_of_the_pool);
+    RUN_TEST1(blocks_of_a_pool, 11);
+    RUN_TEST1(blocks_of_a_pool, 31);
+    RUN_TEST1(blocks_of_a_pool, 62);
     RUN_TEST(random_choices_of_one_pool);
     RUN_TEST(equal_rows);
     RUN_TEST1(level_and_power, 10);
