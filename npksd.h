@@ -908,11 +908,12 @@ enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSD
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
    (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
 #define NPKSDI_MIX(i, by)                                                                          \
-    (w[i] += w[i + 1], w[i + 1] = ((w[i + 1] << by) | (w[i + 1] >> (64 - by))) ^ w[i])
+    (w[i] += w[(i) + 1], w[(i) + 1] = ((w[(i) + 1] << (by)) | (w[(i) + 1] >> (64 - (by)))) ^ w[i])
 #define NPKSDI_ROUND(by)                                                                           \
     (NPKSDI_MIX(0, by), NPKSDI_MIX(2, by), NPKSDI_MIX(4, by), NPKSDI_MIX(6, by))
 #define NPKSDI_ADD(x, y)                                                                           \
-    (w[0] += x, w[2] += x, w[4] += x, w[6] += x, w[1] += y, w[3] += y, w[5] += y, w[7] += y)
+    (w[0] += (x), w[2] += (x), w[4] += (x), w[6] += (x), w[1] += (y), w[3] += (y), w[5] += (y),    \
+     w[7] += (y))
 
 static void npksdi_rng_fill(npksd_rng_state *state)
 {
@@ -952,10 +953,10 @@ static void npksdi_rng_seek(uint64_t stream, void *user_data)
 
 NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
 {
-    npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     NPKSD_MEMSET(state, 0, sizeof *state);
     state->seed_ = seed;
     state->stream_ = stream;
+    npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     return rng;
 }
 
@@ -2673,12 +2674,12 @@ NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size
         size_t from = model->kernel_[c].doubled_;
         npksd_real *NPKSDI_RESTRICT cosine = w->phases_ + 2 * square * c;
         npksd_real *NPKSDI_RESTRICT sine = cosine + square;
-        npksd_real scale = model->kernel_[c].scale_, ratio = model->kernel_[from].scale_ / scale;
+        npksd_real ratio = model->kernel_[from].scale_ / model->kernel_[c].scale_;
         if (from == c)
             npksdi_angles_to_phases(cosine, sine, angle, model->kernel_[c].stretch_, square);
         else
             NPKSD_MEMCPY(cosine, w->phases_ + 2 * square * from, 2 * square * sizeof *cosine);
-        for (; ratio > 1; ratio /= 4)
+        for (int left = npksdi_power_of(ratio, 4, 4); left > 0; left--)
             for (size_t i = 0; i < square; i++) {
                 npksd_real both = 2 * cosine[i] * sine[i];
                 cosine[i] = (cosine[i] - sine[i]) * (cosine[i] + sine[i]);
@@ -5085,6 +5086,7 @@ static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npks
 {
     npksd_result found;
     npksd_status status;
+    NPKSD_MEMSET(&found, 0, sizeof found);
     if (!npksdi_finite(observed, t->model_.n_ * t->model_.m_))
         status = NPKSD_ERROR_NONFINITE;
     else if (!npksdi_can_report(t, result, diagnosis))
@@ -5303,6 +5305,7 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     npksd_status status = npksd_tester_step(t, SIZE_MAX);
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
+        NPKSD_MEMSET(&one, 0, sizeof one);
         npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         t->observed_index_ = k + 1;
         status = NPKSD_ERROR_GENERATOR;
@@ -5642,8 +5645,8 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     for (size_t c = 0, k = 0; c < t.model_.kernel_count_ && k < o.scale_count; c++)
         if (t.model_.kernel_[c].wanted_)
             scales[k++] = t.model_.kernel_[c].scale_;
-    size_t total = 0;
-    for (int writing = 0; writing <= (buffer != NULL); writing++) {
+    size_t total = 0, passes = buffer != NULL ? 2 : 1;
+    for (size_t writing = 0; writing < passes; writing++) {
         npksdi_walk walk = npksdi_walk_begin(NPKSDI_WRITE, writing ? buffer : NULL);
         NPKSDI_REFUSE(writing && capacity < total, NPKSD_ERROR_MEMORY);
         npksdi_blob_head(&walk, total);
