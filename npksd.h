@@ -121,7 +121,7 @@
  *     NPKSD_STATIC             all functions static: private to the including file
  *     NPKSD_NAMESPACE          a prefix for every symbol
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
- *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc, x86-64, glibc)
+ *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc or clang, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
  *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: its sizes, int
@@ -243,7 +243,7 @@ extern "C" {
     X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem names options)") \
     X(ERROR_MEMORY, -2, "not enough memory, or the workspace is too small")                        \
     X(ERROR_NONFINITE, -3, "NaN or infinity in rows or scores")                                    \
-    X(ERROR_GENERATOR, -4, "the generator gave up, or ignores its rng")                            \
+    X(ERROR_GENERATOR, -4, "the generator (or score_fn) gave up, or it ignores its rng")           \
     X(ERROR_NUMERIC, -5, "numbers left the range of npksd_real")                                   \
     X(ERROR_FORMAT, -6, "not a blob of this version and precision, or a damaged one")              \
     X(ERROR_STATE, -7, "called too early (step until NPKSD_OK first), or a monitor is full")
@@ -353,7 +353,7 @@ typedef struct npksd_options {
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
     size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
     int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; bootstrap: asymptotic, see below */
-    int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 1 numbers a replicate */
+    int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 2 numbers a replicate */
     size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
 /* The wild bootstrap is for an explicit score, independent rows and the component STEIN alone. */
@@ -386,11 +386,12 @@ typedef struct npksd_diagnosis {
     npksd_real *coordinate_shift;      /* m, or NULL: observed mean - generator's, in deviations */
     npksd_real *coordinate_distance;   /* m, or NULL: distance of distribution functions, 0 to 1 */
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
-    size_t pair_capacity, pair_count;  /* pair_count is written: how many are there */
+    size_t pair_capacity, pair_count;  /* pair_count is written: how many were put there */
 } npksd_diagnosis;
 /* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
    or pair at or below alpha after adjustment differs; the promise holds when nothing differs at
-   all: a changed dependence shows in every column of it. At most 256 random columns are paired. */
+   all: a changed dependence shows in every column of it, and a changed column may show in columns
+   that depend on it: look at shift and distance. At most 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
@@ -632,7 +633,7 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
      foundation    hooks maths rng linalg memory options model
      a data set    rows summaries scores columns tiles frequencies moment waves margins evaluation
      the test      calibration tester fit sums solve schedule check
-     the surface   api tests trials workers blob primitives
+     the surface   api tests trials workers monitor blob primitives
    ============================================================================================== */
 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
@@ -739,7 +740,8 @@ enum { NPKSDI_T = 16, NPKSDI_G = 4 };
 #endif
 enum { NPKSDI_TILE = NPKSDI_T * NPKSDI_G };
 
-/* Leave a function: with this answer if that holds; with what a call says if it is not NPKSD_OK. */
+/* REFUSE: return the answer if the condition holds. TRY: return what the call says unless NPKSD_OK.
+   */
 #define NPKSDI_REFUSE(condition, answer)                                                           \
     do {                                                                                           \
         if (condition)                                                                             \
@@ -1554,8 +1556,8 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
 /* The kernel at one of several bandwidths; widest first, the base, scale 1, is always among them. A
-   Gaussian kernel whose scale is the last one's over 2^k, k <= 6, is that one squared k times, so
-   that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
+   Gaussian kernel whose scale is the previous one's over 2^k, k <= 6, is that one squared k times,
+   so that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
    scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
 typedef struct npksdi_kernel {
     npksd_real scale_, stretch_; /* of squared distances; of angles, 1 / sqrt(scale) */
@@ -1632,7 +1634,7 @@ typedef struct npksdi_ruler {
     X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS)
 
 typedef struct npksdi_model {
-    npksd_options options_; /* checked; scales are in kernels_ */
+    npksd_options options_; /* checked; scales are in kernel_ */
     size_t n_, m_, panels_; /* rows of a data set, columns, panels of rows */
     unsigned flags_;
     int summary_; /* NPKSD_SUMMARY_, NONE for one column */
@@ -1793,7 +1795,7 @@ static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned
     return c;
 }
 
-/* The k with ratio = base^k, k = 1 to most; -1 if there is none. */
+/* The k with ratio = base^k, k = 0 to most; -1 if there is none. */
 static int npksdi_power_of(npksd_real ratio, npksd_real base, int most)
 {
     int k = 0;
@@ -1864,7 +1866,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
     npksd_options *o = &model->options_;
     NPKSD_MEMSET(model, 0, sizeof *model);
     *o = *options;
-    o->scales = NULL; /* the copy is in kernels_ */
+    o->scales = NULL; /* the copy is in kernel_ */
     model->n_ = n;
     model->m_ = m;
     model->panels_ = npksdi_ceil_div(n, NPKSDI_T);
@@ -3275,8 +3277,8 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
 }
 
 /* Least deviation of a number, so large that rounding is a tie: r for what is linear in sums over
-   rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. With scores: what has a
-   square. */
+   rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. STEIN, MIRROR,
+   MOMENT: the least whose square is a normal number. */
 static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
@@ -4184,7 +4186,7 @@ static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
 
 /* ======== >>solve: theta = -(A + ridge)^-1 c, and the choice of a family ======== */
 
-/* Rows i of a factor: the moment means of the first `splits` splits, then a step of Cholesky. */
+/* Row i of a factor: the moment means of the first `splits` splits, then a step of Cholesky. */
 static int npksdi_factor_row(const npksd_tester *t, const npksdi_family *f, size_t slot,
                              npksd_real ridge, size_t splits, size_t i)
 {
@@ -4386,9 +4388,9 @@ static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
     return status;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; items without work count.
-   With a caller's score and no reference there is no stream of rows; with one family there is
-   nothing to select; the wild bootstrap draws nothing at all. */
+/* Every stage has a number of items, known in advance, and does item k; an item with nothing to do
+   counts. With a caller's score and no reference there is no stream of rows; with one family there
+   is nothing to select; the wild bootstrap draws nothing at all. */
 #define NPKSDI_STAGES(X)                                                                           \
     X(KEEP, fit->keep_sets_, npksdi_keep_item(t, k))                                               \
     X(SCALE, model->m_ + 1, npksdi_scale_item(t, k))                                               \
@@ -5148,7 +5150,8 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
                                              size_t m)
 {
     npksd_options pooled = o != NULL ? *o : npksd_default_options();
-    pooled.fit_rows = npksdi_max_size(npksdi_min_size(rows, 100000), 2); /* whatever it was */
+    const size_t half = 134217728; /* of the most rows: their sum does not wrap */
+    pooled.fit_rows = npksdi_max_size(npksdi_min_size(n, half) + npksdi_min_size(rows, half), 2);
     const char *problem = npksd_options_problem(o != NULL ? &pooled : NULL, n, m);
     if (problem != NULL)
         return problem;
@@ -5275,6 +5278,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
     found.repeatable = 1;
+    o.stop_after = 0; /* p-values of its own kind would not look uniform */
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
         NPKSD_MEMSET(&one, 0, sizeof one);
@@ -5343,6 +5347,7 @@ static size_t npksdi_place_scratch(const npksdi_model *model, npksdi_scratch *w,
 NPKSDI_DEF size_t npksd_tester_scratch_size(const npksd_tester *t)
 {
     npksdi_scratch plan;
+    NPKSD_MEMSET(&plan, 0, sizeof plan);
     return t != NULL ? npksdi_place_scratch(&t->model_, &plan, NPKSDI_COUNT) : 0;
 }
 
