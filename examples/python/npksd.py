@@ -319,6 +319,7 @@ class _Callbacks:
     def __init__(self) -> None:
         self.error: Optional[BaseException] = None
         self.kept: List[Any] = []  # what C holds a pointer to
+        self.titles: Optional[Tuple[list, str]] = None  # names of the columns, and where they were seen first
 
     def _guarded(self, kind: Any, body: Callable[..., None]) -> Any:
         def call(*arguments: Any) -> int:
@@ -330,6 +331,16 @@ class _Callbacks:
                 return 1
         self.kept.append(kind(call))
         return self.kept[-1]
+
+    def same_titles(self, rows: Rows, what: str) -> None:
+        """Tables that name their columns must agree: a swapped order would be a difference that is none."""
+        if getattr(rows, "columns", None) is None:
+            return
+        titles = list(rows.columns)
+        if self.titles is None:
+            self.titles = titles, what
+        elif titles != self.titles[0]:
+            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}")
 
     def sampler(self, generator: Optional[Generator], what: str = "generator") -> Any:
         if generator is None:
@@ -345,7 +356,9 @@ class _Callbacks:
             nonlocal last
             words = [stream.contents.next_fn(stream.contents.user_data) for _ in range(2)]
             rng = np.random.default_rng(words)
-            table = _of_shape(generator(count, rng), (count, columns), f"rows from the {what}")
+            drawn = generator(count, rng)
+            self.same_titles(drawn, f"the rows from the {what}")
+            table = _of_shape(drawn, (count, columns), f"rows from the {what}")
             # the library cannot see that rng was left alone: words are drawn to seed it
             if np.array_equal(table, last) and (table != table[0]).any() \
                     and rng.bit_generator.state == np.random.default_rng(words).bit_generator.state:
@@ -435,9 +448,20 @@ class Column:
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
-    shift: float        #: observed mean - generator's mean, in standard deviations
+    shift: float        #: observed mean - generator's mean, in standard deviations; the largest number there
+                        #: is, or minus it, where the generator's column is constant and this one is not at it
     distance: float     #: largest distance of the distribution functions, 0 to 1
     statistic: float    #: its share of the Stein statistic
+
+    @property
+    def off_constant(self) -> bool:
+        """The generator's column is constant; the observed one has another mean."""
+        return abs(self.shift) == sys.float_info.max
+
+    def _shown_shift(self) -> str:
+        if self.off_constant:
+            return "above" if self.shift > 0 else "below"
+        return f"{self.shift:.3f}" if abs(self.shift) < 10000 else f"{self.shift:.1e}"
 
 
 @dataclass(frozen=True)
@@ -485,7 +509,8 @@ class Result:
         if shown:
             width = max(10, *(len(c.name) for c in shown))
             lines.append(f"{'column':{width}}  p adjusted     shift  distance")
-            lines += [f"{c.name:{width}}  {c.p_adjusted:10.4g} {c.shift:9.3f} {c.distance:9.3f}" for c in shown]
+            lines += [f"{c.name:{width}}  {c.p_adjusted:10.4g} {c._shown_shift():>9} {c.distance:9.3f}"
+                      f"{'  off the constant' * c.off_constant}" for c in shown]
         if len(self.columns) > len(shown):
             lines.append(f"... and {len(self.columns) - len(shown)} more columns")
         if self.reject:
@@ -556,6 +581,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
     table = _table(observed, "observed")
     n, m = table.shape
     callbacks, lib = _Callbacks(), _lib()
+    callbacks.same_titles(observed, "observed")
     o = _options(callbacks, options)
     o.diagnose = int(bool(diagnose) and o.stop_after == 0)
     answer = _Answer(n, m, bool(o.diagnose), pairs)
@@ -569,9 +595,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         callbacks.check(status)
     else:
         synthetic = _table(generator, "generator or synthetic rows")
-        both = [list(rows.columns) for rows in (observed, generator) if hasattr(rows, "columns")]
-        if len(both) == 2 and both[0] != both[1]:
-            raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
+        callbacks.same_titles(generator, "the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
         least = lib.npksd_samples_minimum(n)
@@ -707,12 +731,17 @@ class Tester:
         _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
         return done.value, total.value
 
+    def _rows(self, observed: Rows) -> np.ndarray:
+        table = _of_shape(observed, self.shape, "observed")
+        self._callbacks.same_titles(observed, "observed")
+        return table
+
     def _answer(self) -> _Answer:
         return _Answer(*self.shape, _lib().npksd_tester_width(self._open()) > 1, self._pairs)
 
     def check(self, observed: Rows) -> Result:
         """Test n rows; as often as you like. Finishes the tester first if it is not."""
-        table = _of_shape(observed, self.shape, "observed")
+        table = self._rows(observed)
         self.run()
         return self._checked(table).read(self._names, self.null)
 
@@ -727,7 +756,7 @@ class Tester:
 
     def check_begin(self, observed: Rows) -> None:
         """A check in steps: check_begin, step until True, check_end."""
-        table = _of_shape(observed, self.shape, "observed").copy()  # C reads it until check_end
+        table = self._rows(observed).copy()  # C reads it until check_end
         self._callbacks.check(_lib().npksd_tester_check_begin(self._open(), _address(table)))
         self._pending = table
 
@@ -813,7 +842,7 @@ class Monitor:
 
     def add(self, observed: Rows) -> Result:
         """The next recording: checked by the tester and added, once and in order."""
-        table = _of_shape(observed, self._tester.shape, "observed")
+        table = self._tester._rows(observed)
         self._tester.run()
         if self._state.kept_ >= self._state.capacity:
             raise Error(f"the monitor has seen {self._state.capacity} recordings with this tester: restart it with a "

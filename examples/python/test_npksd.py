@@ -30,6 +30,16 @@ def recorded(n=40, m=2, seed=7):
     return np.random.default_rng(seed).normal(size=(n, m))
 
 
+class Frame:
+    """Rows with names of columns, as pandas.DataFrame behaves."""
+
+    def __init__(self, *columns, rows=None):
+        self.columns, self.rows = columns, recorded() if rows is None else rows
+
+    def __array__(self, dtype=None, copy=None):
+        return self.rows
+
+
 def reference(mode, observed, further, replicates, seed=0):
     """What the C program says: a dictionary of arrays."""
     data = np.concatenate([np.ravel(observed), np.ravel(further)]).astype(np.float64).tobytes()
@@ -168,17 +178,42 @@ class Answers(unittest.TestCase):
         r = npksd.test(counts, lambda n, rng: rng.poisson(5, size=(n, 2)), **QUICK)
         self.assertEqual(r.flags, ("ties",))
 
-    def test_names_of_a_frame(self):
-        class Frame:  # as pandas.DataFrame behaves
-            def __init__(self, *columns):
-                self.columns = columns
+    def test_off_a_constant(self):
+        def with_constant(n, rng):
+            return np.column_stack([rng.normal(size=n), np.ones(n)])
+        for shift, word in ((0.5, "above"), (-0.5, "below")):
+            rows = with_constant(40, np.random.default_rng(7)) + (0, shift)
+            r = npksd.test(rows, with_constant, **QUICK)
+            self.assertEqual(r.columns[1].shift, np.sign(shift) * sys.float_info.max)
+            self.assertRegex(repr(r), rf"column 1 .* {word} .* off the constant")
+            self.assertLess(max(map(len, repr(r).splitlines())), 120)
+        self.assertNotIn("constant\n", repr(npksd.test(with_constant(40, np.random.default_rng(7)), with_constant,
+                                                       **QUICK)).partition("column  ")[2])
+        narrow = npksd.test(recorded() * 1e200, normals, **QUICK)
+        self.assertLess(max(map(len, repr(narrow).splitlines())), 120)
 
-            def __array__(self, dtype=None, copy=None):
-                return recorded()
+    def test_names_of_a_frame(self):
         columns = npksd.test(Frame("length", 4), normals, **QUICK).columns
         self.assertEqual([c.name for c in columns], ["length", "column 4"])
         with self.assertRaisesRegex(ValueError, "the columns are .'a', 'b'. in observed, but .'b', 'a'. in"):
             npksd.test(Frame("a", "b"), Frame("b", "a"), **QUICK)
+
+    def test_names_of_frames_that_are_drawn(self):
+        def frames(*columns):
+            return lambda n, rng: Frame(*columns, rows=normals(n, rng))
+        swapped = r"the columns are .'a', 'b'. in {}, but .'b', 'a'. in {}"
+        p = npksd.test(Frame("a", "b"), normals, **QUICK).p
+        self.assertEqual(npksd.test(Frame("a", "b"), frames("a", "b"), **QUICK).p, p)
+        self.assertEqual(npksd.test(recorded(), frames("a", "b"), **QUICK).p, p)
+        with self.assertRaisesRegex(ValueError, swapped.format("observed", "the rows from the generator")):
+            npksd.test(Frame("a", "b"), frames("b", "a"), **QUICK)
+        with self.assertRaisesRegex(ValueError, swapped.format("the rows from the generator", "the rows from the alt")):
+            npksd.power(40, 2, frames("a", "b"), frames("b", "a"), **QUICK)
+        tester = npksd.Tester(40, 2, frames("a", "b"), **QUICK).run()
+        self.assertEqual(tester.check(Frame("a", "b")).p, p)
+        for check in (tester.check, tester.check_begin, tester.monitor().add):
+            with self.assertRaisesRegex(ValueError, swapped.format("the rows from the generator", "observed")):
+                check(Frame("b", "a"))
 
     def test_options(self):
         r = npksd.test(recorded(), normals, stop_after=5, **QUICK)
