@@ -130,7 +130,7 @@ _STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _
             _Monitor, _Worker)
 _sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
 _VERSION = 200  # of the header that the structs above are those of
-_OK, _WILD_BOOTSTRAP = 0, 1
+_OK, _STATE, _WILD_BOOTSTRAP = 0, -7, 1
 _FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
           16: "rows of a last, shorter block left out"}
 
@@ -731,6 +731,11 @@ class Tester:
         _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
         return done.value, total.value
 
+    def _ready(self, status: int, early: str = "not finished") -> None:
+        """Says of a call that came too early what to do first, and of another error what it is."""
+        self._callbacks.check(status, f"this tester is {early}: call step() until it returns True, or run()"
+                              if status == _STATE else None)
+
     def _rows(self, observed: Rows) -> np.ndarray:
         table = _of_shape(observed, self.shape, "observed")
         self._callbacks.same_titles(observed, "observed")
@@ -746,7 +751,7 @@ class Tester:
         return self._checked(table).read(self._names, self.null)
 
     def _checked(self, table: np.ndarray) -> _Answer:
-        answer = self._answer()
+        answer, self._pending = self._answer(), None  # C drops a check in steps, too
         self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
         return answer
 
@@ -757,12 +762,14 @@ class Tester:
     def check_begin(self, observed: Rows) -> None:
         """A check in steps: check_begin, step until True, check_end."""
         table = self._rows(observed).copy()  # C reads it until check_end
-        self._callbacks.check(_lib().npksd_tester_check_begin(self._open(), _address(table)))
+        self._ready(_lib().npksd_tester_check_begin(self._open(), _address(table)))
         self._pending = table
 
     def check_end(self) -> Result:
+        if self._pending is None:
+            raise Error("no check to end: call check_begin(rows) first, then step() until it returns True")
         answer = self._answer()
-        self._callbacks.check(_lib().npksd_tester_check_end(self._open(), *answer.pointers()))
+        self._ready(_lib().npksd_tester_check_end(self._open(), *answer.pointers()), "still checking")
         self._pending = None
         return answer.read(self._names, self.null)
 
@@ -770,7 +777,8 @@ class Tester:
     def null(self) -> np.ndarray:
         """Statistics of the replicates, in the order drawn."""
         count = _size()
-        self._callbacks.check(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)))
+        self._ready(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)),
+                    "not finished, or a wild bootstrap that has checked nothing yet")
         values = np.zeros(count.value)
         self._callbacks.check(_lib().npksd_tester_null(self._open(), _address(values), values.size, None))
         return values
@@ -780,13 +788,14 @@ class Tester:
         table = _table(rows, "rows")
         table = _of_shape(table, (len(table), self.shape[1]), "rows")
         out = np.zeros_like(table)
-        self._callbacks.check(_lib().npksd_tester_scores(self._open(), _address(table), len(table), _address(out)))
+        self._ready(_lib().npksd_tester_scores(self._open(), _address(table), len(table), _address(out)))
         return out
 
     def save(self, path: Union[None, str, "os.PathLike[str]"] = None) -> bytes:
         """The finished tester as bytes, the same on every machine; written to path, too, if there is one."""
         size = _size()
-        self._callbacks.check(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)))
+        self._ready(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)),
+                    "not finished, or with score=, which no file can hold")
         buffer = ctypes.create_string_buffer(size.value)
         self._callbacks.check(_lib().npksd_tester_save(self._open(), buffer, size.value, ctypes.byref(size)))
         if path is not None:
@@ -812,6 +821,9 @@ class Tester:
     def __repr__(self) -> str:
         state = "%d of %d items done" % self.progress if self._handle else "closed"
         return f"Tester({_counted(self.shape)}; {state})"
+
+
+_UNWATCHED = "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap"
 
 
 class Monitor:
@@ -840,6 +852,13 @@ class Monitor:
         _Callbacks().check(_lib().npksd_monitor_begin(ctypes.byref(self._state), alpha, capacity, seed))
         self._memory = np.zeros(capacity)
 
+    @staticmethod
+    def _fingerprint(tester: Tester) -> int:
+        """How the state of a monitor names its tester: an empty monitor is started with it."""
+        empty = _Monitor(capacity=1)
+        _Callbacks().check(_lib().npksd_monitor_restart(ctypes.byref(empty), tester.run()._open()), _UNWATCHED)
+        return empty.tester_
+
     def add(self, observed: Rows) -> Result:
         """The next recording: checked by the tester and added, once and in order."""
         table = self._tester._rows(observed)
@@ -850,14 +869,15 @@ class Monitor:
         answer = self._tester._checked(table)
         status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
                                           ctypes.byref(answer.result))
-        _Callbacks().check(status, "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap")
+        _Callbacks().check(status, _UNWATCHED)
         return answer.read(self._tester._names, self._tester.null)
 
     def restart(self, fresh: Tester) -> None:
         """Go on with another tester, made with another seed; evidence and alarms stay."""
         fresh.run()
         status = _lib().npksd_monitor_restart(ctypes.byref(self._state), fresh._open())
-        _Callbacks().check(status, "restart needs another tester than the one in use")
+        _Callbacks().check(status, "restart needs another tester than the one in use, and one that can be watched: "
+                                   "no smooth, resample_redraw or wild bootstrap")
         self._tester = fresh
 
     @property
@@ -899,6 +919,9 @@ class Monitor:
         saved = _Monitor.from_buffer_copy(state) if len(state) >= size else _Monitor()
         if saved.capacity == 0 or len(state) != size + 8 * saved.capacity or saved.kept_ > saved.capacity:
             raise ValueError("not a saved monitor, or one of another kind of machine")
+        if saved.tester_ not in (0, cls._fingerprint(tester)):  # 0: nothing was added yet
+            raise ValueError("the monitor was saved with another tester: load it with the one it watched "
+                             "(Tester.save keeps testers), then restart(this one) if you want to go on with this")
         monitor = cls.__new__(cls)
         monitor._tester, monitor._state = tester, saved
         monitor._memory = np.frombuffer(state, dtype=np.float64, offset=size).copy()

@@ -289,9 +289,22 @@ class TesterLife(unittest.TestCase):
 
     def test_too_early(self):
         tester = npksd.Tester(20, 2, normals, **QUICK)
-        for early in (tester.save, tester.check_end, lambda: tester.scores(np.zeros((1, 2)))):
-            with self.assertRaisesRegex(npksd.Error, "called too early"):
+        for early in (tester.save, lambda: tester.scores(np.zeros((1, 2))), lambda: tester.null,
+                      lambda: tester.check_begin(recorded(20))):
+            with self.assertRaisesRegex(npksd.Error, r"is not finished.*: call step\(\) until it returns True, or run"):
                 early()
+        for nothing_begun in (lambda: None, tester.run,
+                              lambda: tester.check_begin(recorded(20)) or tester.check(recorded(20))):
+            nothing_begun()
+            with self.assertRaisesRegex(npksd.Error, r"no check to end: call check_begin\(rows\) first"):
+                tester.check_end()
+        tester.check_begin(recorded(20))
+        with self.assertRaisesRegex(npksd.Error, r"still checking: call step\(\) until it returns True"):
+            tester.check_end()
+        tester.run()
+        self.assertLessEqual(tester.check_end().p, 1)
+        with self.assertRaisesRegex(npksd.Error, "with score=, which no file can hold"):
+            npksd.Tester(20, 2, normals, score=lambda x: -x, **QUICK).run().save()
 
 
 class Watching(unittest.TestCase):
@@ -322,6 +335,15 @@ class Watching(unittest.TestCase):
         for bad in (b"", one.save()[:-8], bytes(1000)):
             with self.assertRaisesRegex(ValueError, "not a saved monitor"):
                 npksd.Monitor.load(bad, tester)
+        copy = npksd.Monitor.load(one.save(), npksd.Tester.load(tester.save()))
+        self.assertEqual(copy.add(recorded(20)).p, one.add(recorded(20)).p)
+        self.assertEqual(npksd.Monitor.load(tester.monitor().save(), self.watched(seed=5)).recordings, 0)
+        with self.assertRaisesRegex(ValueError, "saved with another tester"):
+            npksd.Monitor.load(one.save(), self.watched(seed=5))
+        with self.assertRaisesRegex(ValueError, "cannot be watched"):
+            npksd.Monitor.load(one.save(), self.watched(smooth=0.1))
+        with self.assertRaisesRegex(ValueError, "and one that can be watched"):
+            one.restart(self.watched(smooth=0.1))
 
     def test_full_and_restarted(self):
         tester = self.watched()
