@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
@@ -268,6 +269,17 @@ def version() -> str:
 
 # ======== rows, callbacks, options ========
 
+def _how_to_number(table: np.ndarray) -> str:
+    """Advice for objects and text; made here, not followed: whether numbers in text are numbers is not ours to say."""
+    if table.dtype.kind not in "OSU":
+        return ""
+    try:
+        table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        return f" ({error}); give each category a column of 0 and 1 (pandas.get_dummies), or leave the column out"
+    return "; use .astype(float)"
+
+
 def _table(rows: Rows, what: str) -> np.ndarray:
     """Rows as doubles, one after the other; a column alone may come as a vector."""
     if np.ma.is_masked(rows):
@@ -276,8 +288,7 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     if table.ndim == 0:
         raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
     if table.dtype.kind not in "biuf":
-        raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}; leave text columns out or number "
-                        "their values")
+        raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}{_how_to_number(table)}")
     if table.ndim == 1:
         table = table.reshape(-1, 1)
     if table.ndim != 2:
@@ -598,6 +609,9 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         callbacks.same_titles(generator, "the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+        if np.array_equal(table, synthetic):
+            warnings.warn("the observed and the synthetic rows are the same: this compares a table with itself, and "
+                          "its answer says nothing about a generator", stacklevel=2)
         least = lib.npksd_samples_minimum(n)
         if len(synthetic) < least:
             raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")

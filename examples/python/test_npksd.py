@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -383,9 +384,13 @@ class Mistakes(unittest.TestCase):
         hole = rows.copy()
         hole[3, 1] = np.nan
         self.refused(ValueError, "observed: nan in row 3, column 1", hole, normals)
-        self.refused(TypeError, "numbers are needed, not dtype object", rows.astype(object), normals)
-        self.refused(TypeError, "numbers are needed, not dtype <U", [["a", "b"]], normals)
-        self.refused(TypeError, "numbers are needed, not dtype complex128", rows * 1j, normals)
+        for numbers in (rows.astype(object), rows.astype(str)):
+            self.refused(TypeError, r"numbers are needed, not dtype (object|<U\d+); use .astype\(float\)$", numbers,
+                         normals)
+        for text in ([["a", "b"]], np.array([[1.5, "a"]], dtype=object)):
+            self.refused(TypeError, r"not dtype (object|<U1) \(.*'a'\); give each category a column of 0 and 1 "
+                                    r"\(pandas.get_dummies\)", text, normals)
+        self.refused(TypeError, "numbers are needed, not dtype complex128$", rows * 1j, normals)
         self.refused(ValueError, r"not shape \(40, 2, 1\)", rows[..., None], normals)
         self.refused(ValueError, "at least one row", rows[:0], normals)
         self.refused(TypeError, "observed: rows of numbers are needed, not function", normals, rows)
@@ -406,6 +411,15 @@ class Mistakes(unittest.TestCase):
         self.refused(ValueError, "generator: None only with score", rows, None)
         self.refused(ValueError, "observed has 2 columns, the synthetic rows have 3", rows, recorded(80, 3))
         self.refused(ValueError, "5 synthetic rows are too few: 40 observed rows need 20 or more", rows, recorded(5))
+
+    def test_a_table_with_itself(self):
+        rows = recorded()
+        with self.assertWarnsRegex(UserWarning, "compares a table with itself") as caught:
+            npksd.test(rows, rows, **QUICK)
+        self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            npksd.test(rows, recorded(seed=8), **QUICK)
 
     def test_exceptions_come_out(self):
         class Crash(Exception):
