@@ -300,6 +300,11 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     return table
 
 
+def _variance(table: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):  # squares may leave the range, and one row has none: a spread is not shown then
+        return table.var(axis=0, ddof=min(1, len(table) - 1))
+
+
 def _whole(value: Any, what: str, least: int = 1) -> int:
     """A count for C, which would take -1 for a very large number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
@@ -331,6 +336,7 @@ class _Callbacks:
         self.error: Optional[BaseException] = None
         self.kept: List[Any] = []  # what C holds a pointer to
         self.titles: Optional[Tuple[list, str]] = None  # names of the columns, and where they were seen first
+        self.draws, self.variances = 0, np.zeros(1)  # of more than one row, and the sum of their columns' variances
 
     def _guarded(self, kind: Any, body: Callable[..., None]) -> Any:
         def call(*arguments: Any) -> int:
@@ -376,8 +382,14 @@ class _Callbacks:
                 raise GeneratorError(f"the {what} returned the same rows twice and drew nothing from its rng: "
                                      "take random numbers from rng, or give the rows as an array")
             last = table.copy()
+            if len(table) > 1:
+                self.draws, self.variances = self.draws + 1, self.variances + _variance(table)
             _view(rows, count, columns)[:] = table
         return self._guarded(_sample_fn, draw)
+
+    def variance(self) -> np.ndarray:
+        """Of the columns drawn, within a draw as in the observed rows; nan if Python saw none."""
+        return self.variances / self.draws if self.draws else np.array(np.nan)
 
     def scorer(self, score: Callable[[np.ndarray], Rows]) -> Any:
         def evaluate(rows: Any, count: int, columns: int, scores: Any, _: Any) -> None:
@@ -453,9 +465,14 @@ def _counted(shape: Tuple[int, int]) -> str:
     return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in zip(shape, ("row", "column")))
 
 
+_VERDICTS = {"differs": ("*", "differs"),
+             "related": ("related", "to a column that differs; by itself this one hardly does")}
+
+
 @dataclass(frozen=True)
 class Column:
-    """What the diagnosis says of one column."""
+    """What the diagnosis says of one column. With an array, shift and distance are those from the pool of all
+    rows, observed ones included."""
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
@@ -463,16 +480,22 @@ class Column:
                         #: is, or minus it, where the generator's column is constant and this one is not at it
     distance: float     #: largest distance of the distribution functions, 0 to 1
     statistic: float    #: its share of the Stein statistic
+    spread: float       #: standard deviation, observed / generator's; nan where no draws were seen in Python
+    verdict: str        #: "differs": p_adjusted is small enough; "related": it is, but the distribution of this
+                        #: column hardly differs, and that of another does; otherwise ""
 
     @property
     def off_constant(self) -> bool:
         """The generator's column is constant; the observed one has another mean."""
         return abs(self.shift) == sys.float_info.max
 
-    def _shown_shift(self) -> str:
+    def _line(self, width: int) -> str:
+        shift = f"{self.shift:.3f}" if abs(self.shift) < 10000 else f"{self.shift:.1e}"
         if self.off_constant:
-            return "above" if self.shift > 0 else "below"
-        return f"{self.shift:.3f}" if abs(self.shift) < 10000 else f"{self.shift:.1e}"
+            shift = "above" if self.shift > 0 else "below"
+        spread = f"{self.spread:.3g}" if np.isfinite(self.spread) else "-"
+        line = f"{self.name:{width}}  {self.p_adjusted:10.4g} {shift:>9} {self.distance:9.3f} {spread:>9}"
+        return "  ".join([line, *_VERDICTS.get(self.verdict, ())[:1], *["off the constant"] * self.off_constant])
 
 
 @dataclass(frozen=True)
@@ -519,9 +542,10 @@ class Result:
         shown = sorted(self.columns, key=lambda c: c.p_adjusted)[:8]
         if shown:
             width = max(10, *(len(c.name) for c in shown))
-            lines.append(f"{'column':{width}}  p adjusted     shift  distance")
-            lines += [f"{c.name:{width}}  {c.p_adjusted:10.4g} {c._shown_shift():>9} {c.distance:9.3f}"
-                      f"{'  off the constant' * c.off_constant}" for c in shown]
+            lines.append(f"{'column':{width}}  p adjusted     shift  distance    spread")
+            lines += [c._line(width) for c in shown]
+            lines += [f"{mark}: {meaning}" for verdict, (mark, meaning) in _VERDICTS.items()
+                      if any(c.verdict == verdict for c in shown)]
         if len(self.columns) > len(shown):
             lines.append(f"... and {len(self.columns) - len(shown)} more columns")
         if self.reject:
@@ -550,10 +574,28 @@ class _Answer:
     def pointers(self) -> Tuple[Any, Any]:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
-    def read(self, names: Sequence[str], null: np.ndarray) -> Result:
+    def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
+        """A score depends on all columns: one that moved takes those along that are related to it. They are told
+        apart by the Kolmogorov distance, 5 % of which exceed 1.358 / sqrt(rows)."""
+        level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
+        named = self.arrays["p_adjusted"] <= level
+        n = self.shape[0]
+        distance = self.arrays["distance"] * (1 + n / synthetic_rows)  # C measures from the pool of all rows
+        apart = distance >= 1.358 * np.sqrt(1 / n + 1 / synthetic_rows)
+        leads = (named & apart).any()
+        return ["" if not one else "related" if leads and not far else "differs" for one, far in zip(named, apart)]
+
+    def read(self, names: Sequence[str], null: np.ndarray, observed: np.ndarray, variance: np.ndarray,
+             synthetic_rows: float = np.inf) -> Result:
+        """variance: of the generator's columns; synthetic_rows: how many there are, if it cannot draw more."""
         r, a = self.result, self.arrays
-        columns = [Column(name, *(float(a[key][i]) for key in ("p", "p_adjusted", "shift", "distance", "statistic")))
-                   for i, name in enumerate(names)] if a else []
+        columns = []
+        if a:
+            with np.errstate(all="ignore"):  # a constant column has no spread to compare with
+                a["spread"] = np.sqrt(_variance(observed) / variance)
+            keys = ("p", "p_adjusted", "shift", "distance", "statistic", "spread")
+            columns = [Column(name, *(float(a[key][i]) for key in keys), verdict)
+                       for i, (name, verdict) in enumerate(zip(names, self.verdicts(null, synthetic_rows)))]
         pairs = [Pair(names[p.first], names[p.second], p.observed, p.expected, p.p_adjusted)
                  for p in self.pairs[:self.diagnosis.pair_count]] if a else []
         return Result(r.p_value, bool(r.reject), r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth,
@@ -603,6 +645,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         _needs_generator(generator, o)
         status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
                                          *answer.pointers(), _address(null) if o.diagnose else None)
+        variance, rows = callbacks.variance(), np.inf
         callbacks.check(status)
     else:
         synthetic = _table(generator, "generator or synthetic rows")
@@ -619,8 +662,10 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         status = lib.npksd_test_samples_diagnose(_address(table), n, _address(synthetic), len(synthetic), m,
                                                  ctypes.byref(o), *answer.pointers(),
                                                  _address(null) if o.diagnose else None)
+        variance, rows = _variance(synthetic), len(synthetic)
         callbacks.check(status)
-    return answer.read(column_names, null[:answer.result.replicates] if o.diagnose else null[:0])
+    null = null[:answer.result.replicates] if o.diagnose else null[:0]
+    return answer.read(column_names, null, table, variance, rows)
 
 
 @dataclass(frozen=True)
@@ -762,12 +807,15 @@ class Tester:
         """Test n rows; as often as you like. Finishes the tester first if it is not."""
         table = self._rows(observed)
         self.run()
-        return self._checked(table).read(self._names, self.null)
+        return self._read(self._checked(table), table)
 
     def _checked(self, table: np.ndarray) -> _Answer:
         answer, self._pending = self._answer(), None  # C drops a check in steps, too
         self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
         return answer
+
+    def _read(self, answer: _Answer, table: np.ndarray) -> Result:
+        return answer.read(self._names, self.null, table, self._callbacks.variance())
 
     def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
         """Watches a stream of recordings with this tester: see Monitor."""
@@ -784,8 +832,8 @@ class Tester:
             raise Error("no check to end: call check_begin(rows) first, then step() until it returns True")
         answer = self._answer()
         self._ready(_lib().npksd_tester_check_end(self._open(), *answer.pointers()), "still checking")
-        self._pending = None
-        return answer.read(self._names, self.null)
+        table, self._pending = self._pending, None
+        return self._read(answer, table)
 
     @property
     def null(self) -> np.ndarray:
@@ -884,7 +932,7 @@ class Monitor:
         status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
                                           ctypes.byref(answer.result))
         _Callbacks().check(status, _UNWATCHED)
-        return answer.read(self._tester._names, self._tester.null)
+        return self._tester._read(answer, table)
 
     def restart(self, fresh: Tester) -> None:
         """Go on with another tester, made with another seed; evidence and alarms stay."""

@@ -179,6 +179,72 @@ class Answers(unittest.TestCase):
         r = npksd.test(counts, lambda n, rng: rng.poisson(5, size=(n, 2)), **QUICK)
         self.assertEqual(r.flags, ("ties",))
 
+    def test_spread(self):
+        rows, wider = recorded(200), recorded(200) * (1, 2)
+        expected = rows.std(axis=0, ddof=1) * (1, 2)
+        r = npksd.test(wider, normals, **QUICK)
+        np.testing.assert_allclose([c.spread for c in r.columns], expected, rtol=0.03)
+        self.assertRegex(repr(r), rf"column 1 .* {r.columns[1].spread:.3g}  \*\n")
+        self.assertIn("\n*: differs", repr(r))
+        synthetic = recorded(300, seed=8)
+        r = npksd.test(wider, synthetic, **QUICK)
+        np.testing.assert_allclose([c.spread for c in r.columns], expected / synthetic.std(axis=0, ddof=1))
+        tester = npksd.Tester(200, 2, normals, **QUICK).run()
+        for result in (tester.check(wider), tester.monitor().add(wider)):
+            np.testing.assert_allclose([c.spread for c in result.columns], expected, rtol=0.03)
+        unseen = npksd.Tester.load(tester.save()).check(wider)  # the draws were made elsewhere
+        self.assertTrue(all(np.isnan(c.spread) for c in unseen.columns))
+        self.assertRegex(repr(unseen), r"column 1 .* -  \*\n")
+        self.assertEqual([c.verdict for c in unseen.columns], ["", "differs"])
+
+    def test_related_columns(self):
+        mixing = np.linalg.cholesky([[1, 0.95, 0], [0.95, 1, 0], [0, 0, 1]]).T
+
+        def related(n, rng):
+            return rng.normal(size=(n, 3)) @ mixing
+        moved = related(200, np.random.default_rng(10)) + (0.5, 0, 0)
+        for generator in (related, related(400, np.random.default_rng(8))):
+            r = npksd.test(moved, generator, names=["moved", "along", "apart"], **{**QUICK, "replicates": 99})
+            self.assertEqual([c.verdict for c in r.columns], ["differs", "related", ""])
+            self.assertLessEqual(r.columns[1].p_adjusted, 0.05)
+            self.assertRegex(repr(r), r"along .*  related\n")
+            self.assertIn("\nrelated: to a column that differs", repr(r))
+
+    def test_limits_of_related_columns(self):
+        def verdicts(rows, *distances):
+            answer = npksd._Answer(100, 3, True, 0)
+            answer.arrays["p_adjusted"][:] = 0.05, 0.05, 0.06
+            answer.arrays["distance"][:] = distances
+            answer.result.threshold = 14  # 4 of 19 replicates are above: p <= 0.25 is rejected
+            self.assertNotIn("", answer.verdicts(np.arange(19), rows))
+            answer.result.threshold = 18
+            return answer.verdicts(np.arange(19), rows)
+        self.assertEqual(verdicts(np.inf, 0.2, 0.14, 0.2), ["differs", "differs", ""])  # 1.358 / 10
+        self.assertEqual(verdicts(np.inf, 0.2, 0.13, 0.2), ["differs", "related", ""])
+        # a changed dependence: no column that is named stands out
+        self.assertEqual(verdicts(np.inf, 0.1, 0.1, 0.2), ["differs", "differs", ""])
+        # 1.358 sqrt(200 / (100 * 100)) = 0.192 between the tables is 0.096 from the pool of both
+        self.assertEqual(verdicts(100, 0.2, 0.097, 0), ["differs", "differs", ""])
+        self.assertEqual(verdicts(100, 0.2, 0.095, 0), ["differs", "related", ""])
+        with mock.patch.object(npksd._Answer, "verdicts", return_value=["", ""]) as asked:
+            npksd.test(recorded(), normals, **QUICK)
+            npksd.test(recorded(), recorded(50, seed=8), **QUICK)
+            self.assertEqual([call[0][1] for call in asked.call_args_list], [np.inf, 50])
+
+    def test_marks_need_a_small_p(self):
+        r = npksd.test(recorded(100), normals, **QUICK)
+        self.assertGreater(min(c.p_adjusted for c in r.columns), 0.05)
+        self.assertEqual([c.verdict for c in r.columns], ["", ""])
+        self.assertNotIn("differs", repr(r))
+        strict = npksd.test(recorded(100) + (0.4, 0), normals, **{**QUICK, "alpha": 0.025})
+        lax = npksd.test(recorded(100) + (0.4, 0), normals, **{**QUICK, "alpha": 0.5})
+        self.assertTrue(0.025 < lax.columns[0].p_adjusted <= 0.5)
+        self.assertEqual((strict.columns[0].verdict, lax.columns[0].verdict), ("", "differs"))
+
+    def test_one_row(self):
+        r = npksd.test(recorded(1), normals, **QUICK)
+        self.assertRegex(repr(r), r"column 1 .* -$|column 1 .* -\n")
+
     def test_off_a_constant(self):
         def with_constant(n, rng):
             return np.column_stack([rng.normal(size=n), np.ones(n)])
