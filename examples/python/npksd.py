@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import warnings
 from dataclasses import dataclass
 from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
@@ -130,7 +131,7 @@ _STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _
             _Monitor, _Worker)
 _sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
 _VERSION = 200  # of the header that the structs above are those of
-_OK, _WILD_BOOTSTRAP = 0, 1
+_OK, _STATE, _WILD_BOOTSTRAP = 0, -7, 1
 _FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
           16: "rows of a last, shorter block left out"}
 
@@ -268,6 +269,17 @@ def version() -> str:
 
 # ======== rows, callbacks, options ========
 
+def _how_to_number(table: np.ndarray) -> str:
+    """Advice for objects and text; made here, not followed: whether numbers in text are numbers is not ours to say."""
+    if table.dtype.kind not in "OSU":
+        return ""
+    try:
+        table.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        return f" ({error}); give each category a column of 0 and 1 (pandas.get_dummies), or leave the column out"
+    return "; use .astype(float)"
+
+
 def _table(rows: Rows, what: str) -> np.ndarray:
     """Rows as doubles, one after the other; a column alone may come as a vector."""
     if np.ma.is_masked(rows):
@@ -276,8 +288,7 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     if table.ndim == 0:
         raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
     if table.dtype.kind not in "biuf":
-        raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}; leave text columns out or number "
-                        "their values")
+        raise TypeError(f"{what}: numbers are needed, not dtype {table.dtype}{_how_to_number(table)}")
     if table.ndim == 1:
         table = table.reshape(-1, 1)
     if table.ndim != 2:
@@ -287,6 +298,11 @@ def _table(rows: Rows, what: str) -> np.ndarray:
         row, column = np.argwhere(~np.isfinite(table))[0]
         raise ValueError(f"{what}: {table[row, column]} in row {row}, column {column} (counted from 0)")
     return table
+
+
+def _variance(table: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):  # squares may leave the range, and one row has none: a spread is not shown then
+        return table.var(axis=0, ddof=min(1, len(table) - 1))
 
 
 def _whole(value: Any, what: str, least: int = 1) -> int:
@@ -319,6 +335,8 @@ class _Callbacks:
     def __init__(self) -> None:
         self.error: Optional[BaseException] = None
         self.kept: List[Any] = []  # what C holds a pointer to
+        self.titles: Optional[Tuple[list, str]] = None  # names of the columns, and where they were seen first
+        self.draws, self.variances = 0, np.zeros(1)  # of more than one row, and the sum of their columns' variances
 
     def _guarded(self, kind: Any, body: Callable[..., None]) -> Any:
         def call(*arguments: Any) -> int:
@@ -330,6 +348,16 @@ class _Callbacks:
                 return 1
         self.kept.append(kind(call))
         return self.kept[-1]
+
+    def same_titles(self, rows: Rows, what: str) -> None:
+        """Tables that name their columns must agree: a swapped order would be a difference that is none."""
+        if getattr(rows, "columns", None) is None:
+            return
+        titles = list(rows.columns)
+        if self.titles is None:
+            self.titles = titles, what
+        elif titles != self.titles[0]:
+            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}")
 
     def sampler(self, generator: Optional[Generator], what: str = "generator") -> Any:
         if generator is None:
@@ -345,15 +373,23 @@ class _Callbacks:
             nonlocal last
             words = [stream.contents.next_fn(stream.contents.user_data) for _ in range(2)]
             rng = np.random.default_rng(words)
-            table = _of_shape(generator(count, rng), (count, columns), f"rows from the {what}")
+            drawn = generator(count, rng)
+            self.same_titles(drawn, f"the rows from the {what}")
+            table = _of_shape(drawn, (count, columns), f"rows from the {what}")
             # the library cannot see that rng was left alone: words are drawn to seed it
             if np.array_equal(table, last) and (table != table[0]).any() \
                     and rng.bit_generator.state == np.random.default_rng(words).bit_generator.state:
                 raise GeneratorError(f"the {what} returned the same rows twice and drew nothing from its rng: "
                                      "take random numbers from rng, or give the rows as an array")
             last = table.copy()
+            if len(table) > 1:
+                self.draws, self.variances = self.draws + 1, self.variances + _variance(table)
             _view(rows, count, columns)[:] = table
         return self._guarded(_sample_fn, draw)
+
+    def variance(self) -> np.ndarray:
+        """Of the columns drawn, within a draw as in the observed rows; nan if Python saw none."""
+        return self.variances / self.draws if self.draws else np.array(np.nan)
 
     def scorer(self, score: Callable[[np.ndarray], Rows]) -> Any:
         def evaluate(rows: Any, count: int, columns: int, scores: Any, _: Any) -> None:
@@ -429,15 +465,37 @@ def _counted(shape: Tuple[int, int]) -> str:
     return ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in zip(shape, ("row", "column")))
 
 
+_VERDICTS = {"differs": ("*", "differs"),
+             "related": ("related", "to a column that differs; by itself this one hardly does")}
+
+
 @dataclass(frozen=True)
 class Column:
-    """What the diagnosis says of one column."""
+    """What the diagnosis says of one column. With an array, shift and distance are those from the pool of all
+    rows, observed ones included."""
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
-    shift: float        #: observed mean - generator's mean, in standard deviations
+    shift: float        #: observed mean - generator's mean, in standard deviations; the largest number there
+                        #: is, or minus it, where the generator's column is constant and this one is not at it
     distance: float     #: largest distance of the distribution functions, 0 to 1
     statistic: float    #: its share of the Stein statistic
+    spread: float       #: standard deviation, observed / generator's; nan where no draws were seen in Python
+    verdict: str        #: "differs": p_adjusted is small enough; "related": it is, but the distribution of this
+                        #: column hardly differs, and that of another does; otherwise ""
+
+    @property
+    def off_constant(self) -> bool:
+        """The generator's column is constant; the observed one has another mean."""
+        return abs(self.shift) == sys.float_info.max
+
+    def _line(self, width: int) -> str:
+        shift = f"{self.shift:.3f}" if abs(self.shift) < 10000 else f"{self.shift:.1e}"
+        if self.off_constant:
+            shift = "above" if self.shift > 0 else "below"
+        spread = f"{self.spread:.3g}" if np.isfinite(self.spread) else "-"
+        line = f"{self.name:{width}}  {self.p_adjusted:10.4g} {shift:>9} {self.distance:9.3f} {spread:>9}"
+        return "  ".join([line, *_VERDICTS.get(self.verdict, ())[:1], *["off the constant"] * self.off_constant])
 
 
 @dataclass(frozen=True)
@@ -484,8 +542,10 @@ class Result:
         shown = sorted(self.columns, key=lambda c: c.p_adjusted)[:8]
         if shown:
             width = max(10, *(len(c.name) for c in shown))
-            lines.append(f"{'column':{width}}  p adjusted     shift  distance")
-            lines += [f"{c.name:{width}}  {c.p_adjusted:10.4g} {c.shift:9.3f} {c.distance:9.3f}" for c in shown]
+            lines.append(f"{'column':{width}}  p adjusted     shift  distance    spread")
+            lines += [c._line(width) for c in shown]
+            lines += [f"{mark}: {meaning}" for verdict, (mark, meaning) in _VERDICTS.items()
+                      if any(c.verdict == verdict for c in shown)]
         if len(self.columns) > len(shown):
             lines.append(f"... and {len(self.columns) - len(shown)} more columns")
         if self.reject:
@@ -514,10 +574,28 @@ class _Answer:
     def pointers(self) -> Tuple[Any, Any]:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
-    def read(self, names: Sequence[str], null: np.ndarray) -> Result:
+    def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
+        """A score depends on all columns: one that moved takes those along that are related to it. They are told
+        apart by the Kolmogorov distance, 5 % of which exceed 1.358 / sqrt(rows)."""
+        level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
+        named = self.arrays["p_adjusted"] <= level
+        n = self.shape[0]
+        distance = self.arrays["distance"] * (1 + n / synthetic_rows)  # C measures from the pool of all rows
+        apart = distance >= 1.358 * np.sqrt(1 / n + 1 / synthetic_rows)
+        leads = (named & apart).any()
+        return ["" if not one else "related" if leads and not far else "differs" for one, far in zip(named, apart)]
+
+    def read(self, names: Sequence[str], null: np.ndarray, observed: np.ndarray, variance: np.ndarray,
+             synthetic_rows: float = np.inf) -> Result:
+        """variance: of the generator's columns; synthetic_rows: how many there are, if it cannot draw more."""
         r, a = self.result, self.arrays
-        columns = [Column(name, *(float(a[key][i]) for key in ("p", "p_adjusted", "shift", "distance", "statistic")))
-                   for i, name in enumerate(names)] if a else []
+        columns = []
+        if a:
+            with np.errstate(all="ignore"):  # a constant column has no spread to compare with
+                a["spread"] = np.sqrt(_variance(observed) / variance)
+            keys = ("p", "p_adjusted", "shift", "distance", "statistic", "spread")
+            columns = [Column(name, *(float(a[key][i]) for key in keys), verdict)
+                       for i, (name, verdict) in enumerate(zip(names, self.verdicts(null, synthetic_rows)))]
         pairs = [Pair(names[p.first], names[p.second], p.observed, p.expected, p.p_adjusted)
                  for p in self.pairs[:self.diagnosis.pair_count]] if a else []
         return Result(r.p_value, bool(r.reject), r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth,
@@ -556,6 +634,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
     table = _table(observed, "observed")
     n, m = table.shape
     callbacks, lib = _Callbacks(), _lib()
+    callbacks.same_titles(observed, "observed")
     o = _options(callbacks, options)
     o.diagnose = int(bool(diagnose) and o.stop_after == 0)
     answer = _Answer(n, m, bool(o.diagnose), pairs)
@@ -566,14 +645,16 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         _needs_generator(generator, o)
         status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
                                          *answer.pointers(), _address(null) if o.diagnose else None)
+        variance, rows = callbacks.variance(), np.inf
         callbacks.check(status)
     else:
         synthetic = _table(generator, "generator or synthetic rows")
-        both = [list(rows.columns) for rows in (observed, generator) if hasattr(rows, "columns")]
-        if len(both) == 2 and both[0] != both[1]:
-            raise ValueError(f"the columns are {both[0]} in observed, but {both[1]} in the synthetic rows")
+        callbacks.same_titles(generator, "the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+        if np.array_equal(table, synthetic):
+            warnings.warn("the observed and the synthetic rows are the same: this compares a table with itself, and "
+                          "its answer says nothing about a generator", stacklevel=2)
         least = lib.npksd_samples_minimum(n)
         if len(synthetic) < least:
             raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")
@@ -581,8 +662,10 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         status = lib.npksd_test_samples_diagnose(_address(table), n, _address(synthetic), len(synthetic), m,
                                                  ctypes.byref(o), *answer.pointers(),
                                                  _address(null) if o.diagnose else None)
+        variance, rows = _variance(synthetic), len(synthetic)
         callbacks.check(status)
-    return answer.read(column_names, null[:answer.result.replicates] if o.diagnose else null[:0])
+    null = null[:answer.result.replicates] if o.diagnose else null[:0]
+    return answer.read(column_names, null, table, variance, rows)
 
 
 @dataclass(frozen=True)
@@ -707,19 +790,32 @@ class Tester:
         _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
         return done.value, total.value
 
+    def _ready(self, status: int, early: str = "not finished") -> None:
+        """Says of a call that came too early what to do first, and of another error what it is."""
+        self._callbacks.check(status, f"this tester is {early}: call step() until it returns True, or run()"
+                              if status == _STATE else None)
+
+    def _rows(self, observed: Rows) -> np.ndarray:
+        table = _of_shape(observed, self.shape, "observed")
+        self._callbacks.same_titles(observed, "observed")
+        return table
+
     def _answer(self) -> _Answer:
         return _Answer(*self.shape, _lib().npksd_tester_width(self._open()) > 1, self._pairs)
 
     def check(self, observed: Rows) -> Result:
         """Test n rows; as often as you like. Finishes the tester first if it is not."""
-        table = _of_shape(observed, self.shape, "observed")
+        table = self._rows(observed)
         self.run()
-        return self._checked(table).read(self._names, self.null)
+        return self._read(self._checked(table), table)
 
     def _checked(self, table: np.ndarray) -> _Answer:
-        answer = self._answer()
+        answer, self._pending = self._answer(), None  # C drops a check in steps, too
         self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
         return answer
+
+    def _read(self, answer: _Answer, table: np.ndarray) -> Result:
+        return answer.read(self._names, self.null, table, self._callbacks.variance())
 
     def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
         """Watches a stream of recordings with this tester: see Monitor."""
@@ -727,21 +823,24 @@ class Tester:
 
     def check_begin(self, observed: Rows) -> None:
         """A check in steps: check_begin, step until True, check_end."""
-        table = _of_shape(observed, self.shape, "observed").copy()  # C reads it until check_end
-        self._callbacks.check(_lib().npksd_tester_check_begin(self._open(), _address(table)))
+        table = self._rows(observed).copy()  # C reads it until check_end
+        self._ready(_lib().npksd_tester_check_begin(self._open(), _address(table)))
         self._pending = table
 
     def check_end(self) -> Result:
+        if self._pending is None:
+            raise Error("no check to end: call check_begin(rows) first, then step() until it returns True")
         answer = self._answer()
-        self._callbacks.check(_lib().npksd_tester_check_end(self._open(), *answer.pointers()))
-        self._pending = None
-        return answer.read(self._names, self.null)
+        self._ready(_lib().npksd_tester_check_end(self._open(), *answer.pointers()), "still checking")
+        table, self._pending = self._pending, None
+        return self._read(answer, table)
 
     @property
     def null(self) -> np.ndarray:
         """Statistics of the replicates, in the order drawn."""
         count = _size()
-        self._callbacks.check(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)))
+        self._ready(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)),
+                    "not finished, or a wild bootstrap that has checked nothing yet")
         values = np.zeros(count.value)
         self._callbacks.check(_lib().npksd_tester_null(self._open(), _address(values), values.size, None))
         return values
@@ -751,13 +850,14 @@ class Tester:
         table = _table(rows, "rows")
         table = _of_shape(table, (len(table), self.shape[1]), "rows")
         out = np.zeros_like(table)
-        self._callbacks.check(_lib().npksd_tester_scores(self._open(), _address(table), len(table), _address(out)))
+        self._ready(_lib().npksd_tester_scores(self._open(), _address(table), len(table), _address(out)))
         return out
 
     def save(self, path: Union[None, str, "os.PathLike[str]"] = None) -> bytes:
         """The finished tester as bytes, the same on every machine; written to path, too, if there is one."""
         size = _size()
-        self._callbacks.check(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)))
+        self._ready(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)),
+                    "not finished, or with score=, which no file can hold")
         buffer = ctypes.create_string_buffer(size.value)
         self._callbacks.check(_lib().npksd_tester_save(self._open(), buffer, size.value, ctypes.byref(size)))
         if path is not None:
@@ -783,6 +883,9 @@ class Tester:
     def __repr__(self) -> str:
         state = "%d of %d items done" % self.progress if self._handle else "closed"
         return f"Tester({_counted(self.shape)}; {state})"
+
+
+_UNWATCHED = "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap"
 
 
 class Monitor:
@@ -811,9 +914,16 @@ class Monitor:
         _Callbacks().check(_lib().npksd_monitor_begin(ctypes.byref(self._state), alpha, capacity, seed))
         self._memory = np.zeros(capacity)
 
+    @staticmethod
+    def _fingerprint(tester: Tester) -> int:
+        """How the state of a monitor names its tester: an empty monitor is started with it."""
+        empty = _Monitor(capacity=1)
+        _Callbacks().check(_lib().npksd_monitor_restart(ctypes.byref(empty), tester.run()._open()), _UNWATCHED)
+        return empty.tester_
+
     def add(self, observed: Rows) -> Result:
         """The next recording: checked by the tester and added, once and in order."""
-        table = _of_shape(observed, self._tester.shape, "observed")
+        table = self._tester._rows(observed)
         self._tester.run()
         if self._state.kept_ >= self._state.capacity:
             raise Error(f"the monitor has seen {self._state.capacity} recordings with this tester: restart it with a "
@@ -821,14 +931,15 @@ class Monitor:
         answer = self._tester._checked(table)
         status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
                                           ctypes.byref(answer.result))
-        _Callbacks().check(status, "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap")
-        return answer.read(self._tester._names, self._tester.null)
+        _Callbacks().check(status, _UNWATCHED)
+        return self._tester._read(answer, table)
 
     def restart(self, fresh: Tester) -> None:
         """Go on with another tester, made with another seed; evidence and alarms stay."""
         fresh.run()
         status = _lib().npksd_monitor_restart(ctypes.byref(self._state), fresh._open())
-        _Callbacks().check(status, "restart needs another tester than the one in use")
+        _Callbacks().check(status, "restart needs another tester than the one in use, and one that can be watched: "
+                                   "no smooth, resample_redraw or wild bootstrap")
         self._tester = fresh
 
     @property
@@ -870,6 +981,9 @@ class Monitor:
         saved = _Monitor.from_buffer_copy(state) if len(state) >= size else _Monitor()
         if saved.capacity == 0 or len(state) != size + 8 * saved.capacity or saved.kept_ > saved.capacity:
             raise ValueError("not a saved monitor, or one of another kind of machine")
+        if saved.tester_ not in (0, cls._fingerprint(tester)):  # 0: nothing was added yet
+            raise ValueError("the monitor was saved with another tester: load it with the one it watched "
+                             "(Tester.save keeps testers), then restart(this one) if you want to go on with this")
         monitor = cls.__new__(cls)
         monitor._tester, monitor._state = tester, saved
         monitor._memory = np.frombuffer(state, dtype=np.float64, offset=size).copy()

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import warnings
 from unittest import mock
 
 import numpy as np
@@ -28,6 +29,16 @@ def normals(n, rng):
 
 def recorded(n=40, m=2, seed=7):
     return np.random.default_rng(seed).normal(size=(n, m))
+
+
+class Frame:
+    """Rows with names of columns, as pandas.DataFrame behaves."""
+
+    def __init__(self, *columns, rows=None):
+        self.columns, self.rows = columns, recorded() if rows is None else rows
+
+    def __array__(self, dtype=None, copy=None):
+        return self.rows
 
 
 def reference(mode, observed, further, replicates, seed=0):
@@ -168,17 +179,108 @@ class Answers(unittest.TestCase):
         r = npksd.test(counts, lambda n, rng: rng.poisson(5, size=(n, 2)), **QUICK)
         self.assertEqual(r.flags, ("ties",))
 
-    def test_names_of_a_frame(self):
-        class Frame:  # as pandas.DataFrame behaves
-            def __init__(self, *columns):
-                self.columns = columns
+    def test_spread(self):
+        rows, wider = recorded(200), recorded(200) * (1, 2)
+        expected = rows.std(axis=0, ddof=1) * (1, 2)
+        r = npksd.test(wider, normals, **QUICK)
+        np.testing.assert_allclose([c.spread for c in r.columns], expected, rtol=0.03)
+        self.assertRegex(repr(r), rf"column 1 .* {r.columns[1].spread:.3g}  \*\n")
+        self.assertIn("\n*: differs", repr(r))
+        synthetic = recorded(300, seed=8)
+        r = npksd.test(wider, synthetic, **QUICK)
+        np.testing.assert_allclose([c.spread for c in r.columns], expected / synthetic.std(axis=0, ddof=1))
+        tester = npksd.Tester(200, 2, normals, **QUICK).run()
+        for result in (tester.check(wider), tester.monitor().add(wider)):
+            np.testing.assert_allclose([c.spread for c in result.columns], expected, rtol=0.03)
+        unseen = npksd.Tester.load(tester.save()).check(wider)  # the draws were made elsewhere
+        self.assertTrue(all(np.isnan(c.spread) for c in unseen.columns))
+        self.assertRegex(repr(unseen), r"column 1 .* -  \*\n")
+        self.assertEqual([c.verdict for c in unseen.columns], ["", "differs"])
 
-            def __array__(self, dtype=None, copy=None):
-                return recorded()
+    def test_related_columns(self):
+        mixing = np.linalg.cholesky([[1, 0.95, 0], [0.95, 1, 0], [0, 0, 1]]).T
+
+        def related(n, rng):
+            return rng.normal(size=(n, 3)) @ mixing
+        moved = related(200, np.random.default_rng(10)) + (0.5, 0, 0)
+        for generator in (related, related(400, np.random.default_rng(8))):
+            r = npksd.test(moved, generator, names=["moved", "along", "apart"], **{**QUICK, "replicates": 99})
+            self.assertEqual([c.verdict for c in r.columns], ["differs", "related", ""])
+            self.assertLessEqual(r.columns[1].p_adjusted, 0.05)
+            self.assertRegex(repr(r), r"along .*  related\n")
+            self.assertIn("\nrelated: to a column that differs", repr(r))
+
+    def test_limits_of_related_columns(self):
+        def verdicts(rows, *distances):
+            answer = npksd._Answer(100, 3, True, 0)
+            answer.arrays["p_adjusted"][:] = 0.05, 0.05, 0.06
+            answer.arrays["distance"][:] = distances
+            answer.result.threshold = 14  # 4 of 19 replicates are above: p <= 0.25 is rejected
+            self.assertNotIn("", answer.verdicts(np.arange(19), rows))
+            answer.result.threshold = 18
+            return answer.verdicts(np.arange(19), rows)
+        self.assertEqual(verdicts(np.inf, 0.2, 0.14, 0.2), ["differs", "differs", ""])  # 1.358 / 10
+        self.assertEqual(verdicts(np.inf, 0.2, 0.13, 0.2), ["differs", "related", ""])
+        # a changed dependence: no column that is named stands out
+        self.assertEqual(verdicts(np.inf, 0.1, 0.1, 0.2), ["differs", "differs", ""])
+        # 1.358 sqrt(200 / (100 * 100)) = 0.192 between the tables is 0.096 from the pool of both
+        self.assertEqual(verdicts(100, 0.2, 0.097, 0), ["differs", "differs", ""])
+        self.assertEqual(verdicts(100, 0.2, 0.095, 0), ["differs", "related", ""])
+        with mock.patch.object(npksd._Answer, "verdicts", return_value=["", ""]) as asked:
+            npksd.test(recorded(), normals, **QUICK)
+            npksd.test(recorded(), recorded(50, seed=8), **QUICK)
+            self.assertEqual([call[0][1] for call in asked.call_args_list], [np.inf, 50])
+
+    def test_marks_need_a_small_p(self):
+        r = npksd.test(recorded(100), normals, **QUICK)
+        self.assertGreater(min(c.p_adjusted for c in r.columns), 0.05)
+        self.assertEqual([c.verdict for c in r.columns], ["", ""])
+        self.assertNotIn("differs", repr(r))
+        strict = npksd.test(recorded(100) + (0.4, 0), normals, **{**QUICK, "alpha": 0.025})
+        lax = npksd.test(recorded(100) + (0.4, 0), normals, **{**QUICK, "alpha": 0.5})
+        self.assertTrue(0.025 < lax.columns[0].p_adjusted <= 0.5)
+        self.assertEqual((strict.columns[0].verdict, lax.columns[0].verdict), ("", "differs"))
+
+    def test_one_row(self):
+        r = npksd.test(recorded(1), normals, **QUICK)
+        self.assertRegex(repr(r), r"column 1 .* -$|column 1 .* -\n")
+
+    def test_off_a_constant(self):
+        def with_constant(n, rng):
+            return np.column_stack([rng.normal(size=n), np.ones(n)])
+        for shift, word in ((0.5, "above"), (-0.5, "below")):
+            rows = with_constant(40, np.random.default_rng(7)) + (0, shift)
+            r = npksd.test(rows, with_constant, **QUICK)
+            self.assertEqual(r.columns[1].shift, np.sign(shift) * sys.float_info.max)
+            self.assertRegex(repr(r), rf"column 1 .* {word} .* off the constant")
+            self.assertLess(max(map(len, repr(r).splitlines())), 120)
+        self.assertNotIn("constant\n", repr(npksd.test(with_constant(40, np.random.default_rng(7)), with_constant,
+                                                       **QUICK)).partition("column  ")[2])
+        narrow = npksd.test(recorded() * 1e200, normals, **QUICK)
+        self.assertLess(max(map(len, repr(narrow).splitlines())), 120)
+
+    def test_names_of_a_frame(self):
         columns = npksd.test(Frame("length", 4), normals, **QUICK).columns
         self.assertEqual([c.name for c in columns], ["length", "column 4"])
         with self.assertRaisesRegex(ValueError, "the columns are .'a', 'b'. in observed, but .'b', 'a'. in"):
             npksd.test(Frame("a", "b"), Frame("b", "a"), **QUICK)
+
+    def test_names_of_frames_that_are_drawn(self):
+        def frames(*columns):
+            return lambda n, rng: Frame(*columns, rows=normals(n, rng))
+        swapped = r"the columns are .'a', 'b'. in {}, but .'b', 'a'. in {}"
+        p = npksd.test(Frame("a", "b"), normals, **QUICK).p
+        self.assertEqual(npksd.test(Frame("a", "b"), frames("a", "b"), **QUICK).p, p)
+        self.assertEqual(npksd.test(recorded(), frames("a", "b"), **QUICK).p, p)
+        with self.assertRaisesRegex(ValueError, swapped.format("observed", "the rows from the generator")):
+            npksd.test(Frame("a", "b"), frames("b", "a"), **QUICK)
+        with self.assertRaisesRegex(ValueError, swapped.format("the rows from the generator", "the rows from the alt")):
+            npksd.power(40, 2, frames("a", "b"), frames("b", "a"), **QUICK)
+        tester = npksd.Tester(40, 2, frames("a", "b"), **QUICK).run()
+        self.assertEqual(tester.check(Frame("a", "b")).p, p)
+        for check in (tester.check, tester.check_begin, tester.monitor().add):
+            with self.assertRaisesRegex(ValueError, swapped.format("the rows from the generator", "observed")):
+                check(Frame("b", "a"))
 
     def test_options(self):
         r = npksd.test(recorded(), normals, stop_after=5, **QUICK)
@@ -254,9 +356,22 @@ class TesterLife(unittest.TestCase):
 
     def test_too_early(self):
         tester = npksd.Tester(20, 2, normals, **QUICK)
-        for early in (tester.save, tester.check_end, lambda: tester.scores(np.zeros((1, 2)))):
-            with self.assertRaisesRegex(npksd.Error, "called too early"):
+        for early in (tester.save, lambda: tester.scores(np.zeros((1, 2))), lambda: tester.null,
+                      lambda: tester.check_begin(recorded(20))):
+            with self.assertRaisesRegex(npksd.Error, r"is not finished.*: call step\(\) until it returns True, or run"):
                 early()
+        for nothing_begun in (lambda: None, tester.run,
+                              lambda: tester.check_begin(recorded(20)) or tester.check(recorded(20))):
+            nothing_begun()
+            with self.assertRaisesRegex(npksd.Error, r"no check to end: call check_begin\(rows\) first"):
+                tester.check_end()
+        tester.check_begin(recorded(20))
+        with self.assertRaisesRegex(npksd.Error, r"still checking: call step\(\) until it returns True"):
+            tester.check_end()
+        tester.run()
+        self.assertLessEqual(tester.check_end().p, 1)
+        with self.assertRaisesRegex(npksd.Error, "with score=, which no file can hold"):
+            npksd.Tester(20, 2, normals, score=lambda x: -x, **QUICK).run().save()
 
 
 class Watching(unittest.TestCase):
@@ -287,6 +402,15 @@ class Watching(unittest.TestCase):
         for bad in (b"", one.save()[:-8], bytes(1000)):
             with self.assertRaisesRegex(ValueError, "not a saved monitor"):
                 npksd.Monitor.load(bad, tester)
+        copy = npksd.Monitor.load(one.save(), npksd.Tester.load(tester.save()))
+        self.assertEqual(copy.add(recorded(20)).p, one.add(recorded(20)).p)
+        self.assertEqual(npksd.Monitor.load(tester.monitor().save(), self.watched(seed=5)).recordings, 0)
+        with self.assertRaisesRegex(ValueError, "saved with another tester"):
+            npksd.Monitor.load(one.save(), self.watched(seed=5))
+        with self.assertRaisesRegex(ValueError, "cannot be watched"):
+            npksd.Monitor.load(one.save(), self.watched(smooth=0.1))
+        with self.assertRaisesRegex(ValueError, "and one that can be watched"):
+            one.restart(self.watched(smooth=0.1))
 
     def test_full_and_restarted(self):
         tester = self.watched()
@@ -326,9 +450,13 @@ class Mistakes(unittest.TestCase):
         hole = rows.copy()
         hole[3, 1] = np.nan
         self.refused(ValueError, "observed: nan in row 3, column 1", hole, normals)
-        self.refused(TypeError, "numbers are needed, not dtype object", rows.astype(object), normals)
-        self.refused(TypeError, "numbers are needed, not dtype <U", [["a", "b"]], normals)
-        self.refused(TypeError, "numbers are needed, not dtype complex128", rows * 1j, normals)
+        for numbers in (rows.astype(object), rows.astype(str)):
+            self.refused(TypeError, r"numbers are needed, not dtype (object|<U\d+); use .astype\(float\)$", numbers,
+                         normals)
+        for text in ([["a", "b"]], np.array([[1.5, "a"]], dtype=object)):
+            self.refused(TypeError, r"not dtype (object|<U1) \(.*'a'\); give each category a column of 0 and 1 "
+                                    r"\(pandas.get_dummies\)", text, normals)
+        self.refused(TypeError, "numbers are needed, not dtype complex128$", rows * 1j, normals)
         self.refused(ValueError, r"not shape \(40, 2, 1\)", rows[..., None], normals)
         self.refused(ValueError, "at least one row", rows[:0], normals)
         self.refused(TypeError, "observed: rows of numbers are needed, not function", normals, rows)
@@ -349,6 +477,15 @@ class Mistakes(unittest.TestCase):
         self.refused(ValueError, "generator: None only with score", rows, None)
         self.refused(ValueError, "observed has 2 columns, the synthetic rows have 3", rows, recorded(80, 3))
         self.refused(ValueError, "5 synthetic rows are too few: 40 observed rows need 20 or more", rows, recorded(5))
+
+    def test_a_table_with_itself(self):
+        rows = recorded()
+        with self.assertWarnsRegex(UserWarning, "compares a table with itself") as caught:
+            npksd.test(rows, rows, **QUICK)
+        self.assertEqual(caught.filename, __file__)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            npksd.test(rows, recorded(seed=8), **QUICK)
 
     def test_exceptions_come_out(self):
         class Crash(Exception):
