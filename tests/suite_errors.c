@@ -208,7 +208,7 @@ static void apply(npksd_options *options, const option_case *c)
     void *at = (unsigned char *)options + c->offset;
     int whole = c->kind == SET_INT ? (int)c->value : 0;
     unsigned bits = c->kind == SET_UNSIGNED ? (unsigned)c->value : 0;
-    size_t size = c->kind != SET_SIZE ? 0 : c->value < 0 ? SIZE_MAX : (size_t)c->value;
+    size_t size = c->value < 0 ? SIZE_MAX : c->value < 4e9 ? (size_t)c->value : 0;
     for (size_t i = 0; i <= NPKSD_SCALES_MAX; i++)
         scales[i] = 1;
     switch (c->kind) {
