@@ -359,7 +359,7 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
             if (c->value_count == most)
                 fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
                      "than %zu "
-                     "different texts the column is no category by itself. Leave it out: "
+                     "different texts the column is not taken as a category automatically. Leave it out: "
                      "--leave-out %.200s; "
                      "or say that it is one: --categories %.200s",
                      tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,
@@ -373,11 +373,13 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
     free_index(&c->index);
 }
 
-static void add_name(encoding *e, char *name, int other)
+static void add_name(encoding *e, const column_info *owner, char *name, int other)
 {
     e->names = (char **)memory(e->names, e->m + 1, sizeof *e->names);
     e->is_other = (char *)memory(e->is_other, e->m + 1, 1);
     e->is_other[e->m] = (char)other;
+    e->owner = (size_t *)memory(e->owner, e->m + 1, sizeof *e->owner);
+    e->owner[e->m] = (size_t)(owner - e->columns);
     e->names[e->m++] = name;
 }
 
@@ -390,7 +392,7 @@ static void add_category_names(encoding *e, const column_info *c)
         value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v]))
                                    : copy_text("(other)", 7);
         append(&name, "%s=%s", c->name, value);
-        add_name(e, name, v == c->value_count);
+        add_name(e, c, name, v == c->value_count);
         free(value);
     }
 }
@@ -466,7 +468,7 @@ void encoding_name(encoding *e)
         if (c->type == COLUMN_CATEGORY)
             add_category_names(e, c);
         else
-            add_name(e, copy_text(c->name, strlen(c->name)), 0);
+            add_name(e, c, copy_text(c->name, strlen(c->name)), 0);
     }
     size_t repeated = index_names(&index, e->names, e->m);
     if (repeated < e->m)

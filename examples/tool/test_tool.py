@@ -182,6 +182,20 @@ def test_reasons():
           got.get("where"))
     said = npksd("changed.csv", "changed_made.csv").stdout.decode()
     check("the pair is in the text", "pair of columns" in said and "* x0" in said, said)
+    # y and z go together, only x is shifted
+    def related(count, seed, shift):
+        return [[x + shift, y, 0.9 * y + 0.19 ** 0.5 * z] for x, y, z in normal_rows(count, 3, seed)]
+    got = changed("related columns", related(100, 5, 1.0), related(1000, 2, 0.0))
+    check("only the shifted column differs", [c["name"] for c in got.get("columns", []) if c["differs"]] == ["x0"]
+          and [c["name"] for c in got["columns"] if c["related"]] == ["x2", "x1"]
+          and "Marked only because they are related to it: x2, x1." in got["where"], got.get("where"))
+    said = npksd("changed.csv", "changed_made.csv", "--report", "related.html").stdout.decode()
+    check("only the shifted column has a star", re.findall(r"^([*~]) (x\d)", said, re.M)
+          == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
+    check("the page says which are related", Path("related.html").read_text().count(" (related)</td>") == 2)
+    got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
+    check("a changed spread is said", re.search(r"x0 \(mean .*, spread 0\.[45]\d times, ", got.get("where", "")),
+          got.get("where"))
     # two files of equal length, and more observed rows than synthetic ones
     for count in (60, 30):
         got = changed(f"{count} synthetic rows", normal_rows(60, 2, 31, 1.0),
@@ -512,6 +526,25 @@ def test_dates():
     text("t_made.csv", stamps(800, 2, ways["days"][0]))
     got = answer("other dates", "t.csv", "t_made.csv", code=1)
     check("the dates differ", "column t (mean lower" in got.get("where", ""), got.get("where"))
+    check("means of dates are dates", re.search(r"sd: 2024-02-0\d against 2024-02-1\d, ", got.get("where", "")),
+          got.get("where"))
+    check("and in the table", re.search(r"^\* t .* 2024-02-0\d .* 2024-02-1\d ",
+                                        npksd("t.csv", "t_made.csv").stdout.decode(), re.M))
+    for day in ("1969-12-31", "2000-02-29", "2023-03-01", "2100-03-01", "0001-01-01"):
+        text("t.csv", "t\n" + f"{day}\n" * 20)
+        text("t_made.csv", "t\n" + "".join(f"2024-02-{k % 28 + 1:02}\n" for k in range(200)))
+        got = answer(f"the day {day}", "t.csv", "t_made.csv", code=1)
+        check(f"the day {day} is shown", f": {day} against 2024-02-14" in got.get("where", ""), got.get("where"))
+    dice = random.Random(8)
+    for file, count, share in (("t.csv", 100, 0.1), ("t_made.csv", 1000, 0.5)):
+        text(file, "colour,size\n" + "".join(
+            f"{'red' if dice.random() < share else dice.choice(['blue', 'green'])},{dice.gauss(0, 1)!r}\n"
+            for _ in range(count)))
+    got = answer("a share", "t.csv", "t_made.csv", code=1)
+    check("shares are said as such", re.search(r"colour=red \(\d+ % against [45]\d(\.\d)? %\)", got.get("where", "")),
+          got.get("where"))
+    check("pairs of one category are not listed", got.get("pairs") and all(
+        "size" in (pair["first"], pair["second"]) for pair in got["pairs"]), got.get("pairs"))
 
 
 def test_dialects_of_programs():

@@ -141,6 +141,7 @@ typedef struct encoding {
     size_t count, m; /* m: columns of numbers, one for each value of a category */
     char **names;    /* m */
     char *is_other;  /* m; 1: for values that the generator did not show */
+    size_t *owner;   /* m; which of the columns it is made of */
     int other;       /* a generator decides: categories have a column (other) */
 } encoding;
 
@@ -177,6 +178,16 @@ void data_free(data *d);
 void column_moments(const data *d, size_t column, double *mean, double *sd);
 int is_constant(const data *d, size_t column);
 size_t *sort_down(const double *keys, size_t count);
+
+/* A column of numbers here and there. What is not known is NaN. */
+typedef struct column_change {
+    column_type type;
+    double shift, distance; /* of the means, in standard deviations; of the distributions */
+    double mean, sd, other_mean, other_sd;
+} column_change;
+
+/* Has the column itself changed? rows: n, or n k / (n + k) for two files. */
+int has_changed(const column_change *c, double rows);
 data take_rows(const data *d, size_t most, size_t block, uint64_t seed);
 copies count_copies(const data *observed, const data *synthetic);
 
@@ -249,10 +260,10 @@ typedef struct comparison {
 
     npksd_result result;
     npksd_diagnosis diagnosis;
-    npksd_pair pairs[PAIRS];
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
     size_t *column_order, *row_order;                                    /* worst first */
+    char *related; /* m; 1: marked only because it is related to one that has changed */
     char *headline, *verdict, *where, *kind, *caveat;
     double seconds;
 } comparison;
@@ -283,6 +294,13 @@ int rows_explain(const comparison *c);
 double column_shift(const comparison *c, size_t column);
 double column_distance(const comparison *c, size_t column);
 int column_differs(const comparison *c, size_t column);
+/* Finds the columns that are marked only because they are related to changed ones. */
+void find_related(comparison *c);
+column_change change_of(const comparison *c, size_t column);
+void describe_change(char **to, const char *name, const column_change *change);
+/* A mean or a cell: dates and times as such. */
+const char *value_text(column_type type, double value, char room[48]);
+column_type type_of(const encoding *e, size_t column);
 int pair_differs(const comparison *c, size_t pair);
 extern const char *const summary_words[], *const estimator_words[];
 
