@@ -14,6 +14,7 @@
 void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
+    list->text = text;
     while (*text) {
         size_t length = strcspn(text, ","), k = list->count++;
         list->items = (char **)memory(list->items, list->count, sizeof *list->items);

@@ -365,7 +365,9 @@ def test_options():
     refuse("a file that is not there", "nowhere.csv: No such file", "nowhere.csv", "made.csv")
     refuse("a folder", "cannot be read", ".", "made.csv")
     refuse("an unknown option", "--hurry: there is no such option", *both, "--hurry", "1")
-    refuse("an option without value", "--seed: a value should follow", *both, "--seed")
+    refuse("an unknown option at the end", "--hurry: there is no such option", *both, "--hurry")
+    refuse("a report without a name", "--report: a value should follow", *both, "--report")
+    refuse("an option without value", "a whole number from 0 to 2^64-1 should follow", *both, "--seed")
     refuse("a word for a number", "--alpha much: a number from", *both, "--alpha", "much")
     refuse("a number out of range", "--alpha 2: a number from", *both, "--alpha", "2")
     refuse("half a replicate", "--replicates 9.5: a whole number", *both, "--replicates", "9.5")
@@ -974,12 +976,30 @@ def test_watch():
     check("a state goes on as if there had been no break", evidence(rest) == evidence(whole) and rest.get("new") == 14)
     again = answer("nothing new", "--watch", "nights", "--state", "watch.state", code=1)
     check("nothing is added twice", again.get("new") == 0 and evidence(again) == evidence(whole))
+    # settings are kept: the same may be given again, others are refused
+    answer("the same settings", "--watch", "nights", *source, "--state", "watch.state", "--alpha", "1e-3", "--rows", 40,
+           "--seed", 0, code=1)
+    for option, other, kept in (("--alpha", 0.05, 0.001), ("--seed", 7, 0), ("--replicates", 499, 199), ("--rows", 30, 40),
+                                ("--synthetic", "made.csv", "watch_made.csv"), ("--columns", "a", None),
+                                ("--server", "cat", None), ("--load", "watch.blob", None)):
+        refuse(f"another {option}", [f"{option} {other}: the state watch.state was made with"
+                                     + (f" {kept}." if kept is not None else f"out {option}."),
+                                     "delete the state to start again"],
+               "--watch", "nights", "--state", "watch.state", option, other)
     text("nights/night_3.csv", night(333))
     check("a changed file is noted", noted(answer("changed", "--watch", "nights", "--state", "watch.state", code=1),
                                            "night_3.csv has changed"))
     text("nights/night_3.csv", night(3))
     blob = answer("a blob", "--watch", "nights", "--load", "watch.blob", code=1)
     check("a blob is the same tester", evidence(blob) == evidence(whole))
+    # a spread, not a mean; columns chosen once
+    text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
+    got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")
+    check("the spread is said", re.match(r"a \(mean .*, spread 0\.\d+ times, ", got.get("list", [{}])[0].get("column", "")),
+          got.get("list"))
+    text("unnamed.csv", csv(normal_rows(40, 2, 6)))
+    got = answer("the columns of the state", "--watch", "unnamed.csv", "--state", "narrow.state")
+    check("one column of two is used", got.get("recordings") == 2, got)
     # another number of rows
     text("long_night.csv", night(1, 55))
     text("short_night.csv", night(1, 39))
@@ -1015,6 +1035,8 @@ def test_watch():
     check("one recording", got.get("recordings") == 1 and got.get("new") == 0)
     text("prog_2.csv", Path("prog_1.csv").read_text().replace("red", "green"))
     got = answer("another colour", "--watch", "prog_2.csv", "--state", "prog.state", code=0)
+    refuse("another program", ["--generator cat: the state prog.state was made with awk", "delete the state"],
+           "--watch", "prog_2.csv", "--state", "prog.state", "--generator", "cat")
     check("it is (other)", "colour=(other)" in got.get("list", [{}])[-1].get("column", ""), got.get("list"))
 
 

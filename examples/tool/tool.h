@@ -78,6 +78,7 @@ void free_index(name_index *index);
 /* A list like "speed,3,5-7": names first, then numbers counted from 1, then ranges of them. */
 typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
+    const char *text;   /* as it was written */
     char **items;
     int *found; /* did any file have it? */
     size_t count;
@@ -245,7 +246,12 @@ typedef struct settings {
     npksd_options options;
     table_format format;
     char *command; /* this very call, quoted for a shell */
+    notes given;   /* names of the options with values that this call has */
 } settings;
+
+int is_given(const settings *s, const char *option);
+/* What an option is set to, as text; NULL: nothing. */
+char *option_value(const settings *s, const char *option);
 
 /* A recording against one source, and what came out. */
 typedef struct comparison {

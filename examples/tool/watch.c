@@ -139,6 +139,19 @@ static void check_status(npksd_status status)
         fail("%s", npksd_status_string(status));
 }
 
+/* For words about a recording: what are means and deviations at the source? d NULL: nobody knows. */
+static void keep_moments(watcher *w, const data *d)
+{
+    size_t m = w->encoding.m;
+    w->mean = (double *)memory(NULL, 2 * m, sizeof *w->mean);
+    w->sd = w->mean + m;
+    for (size_t i = 0; i < m; i++)
+        if (d && d->n > 1)
+            column_moments(d, i, &w->mean[i], &w->sd[i]);
+        else
+            w->mean[i] = w->sd[i] = NAN;
+}
+
 /* A tester as bytes: what draws from the source need not live on. */
 void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_options *options)
 {
@@ -196,6 +209,7 @@ static void calibrate_slices(watcher *w, const npksd_options *options)
     o.rng.seek_fn = slice_seek;
     o.rng.user_data = &s;
     take_blob(w, draw_slice, &s, &o);
+    keep_moments(w, &rows);
     note(&w->notes, "%zu of the %zu rows of %s made the tester, in data sets of %zu rows.",
          s.used * w->n, rows.n, t.file, w->n);
     free(s.streams);
@@ -217,6 +231,8 @@ static void calibrate_program(watcher *w, const npksd_options *options, table *f
     c.observed.n = w->n;
     c.observed.m = w->encoding.m;
     watch_program(w, &c, options, &source);
+    c.synthetic.m = w->encoding.m;
+    keep_moments(w, &c.synthetic);
     for (size_t k = 0; k < c.notes.count; k++)
         note(&w->notes, "%s", c.notes.items[k]);
     program_close(source.program);
@@ -239,6 +255,7 @@ static void load_blob(watcher *w, const char *file)
         append(&w->encoding.columns[i].name, "%zu", i + 1);
     encoding_name(&w->encoding);
     keep_all(w);
+    keep_moments(w, NULL);
     note(&w->notes, "A blob has no names: the columns of the recordings are taken in their order.");
 }
 
@@ -273,6 +290,9 @@ static void calibrate(watcher *w, const file_list *files)
         list_check(&s->format.leave_out);
         list_check(&s->format.categories);
     }
+    s->rows = w->n;
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        w->kept_values[k] = option_value(s, kept_options[k]);
     check_status(
         npksd_monitor_begin(&w->monitor, s->watch_alpha, MOST_RECORDINGS, s->options.seed));
     w->memory = (npksd_real *)memory(NULL, MOST_RECORDINGS, sizeof *w->memory);
@@ -303,20 +323,33 @@ static void match_columns(const watcher *w, table *t)
     free_index(&index);
 }
 
-/* The column that stands out, with its shift; NULL if none does. Adjusted p first, then distance. */
-static char *find_worst(const encoding *e, const npksd_diagnosis *d)
+/* The column that stands out and how, or NULL if none does. One that has changed by itself comes before
+   one that may only be related to it; then adjusted p, then distance. */
+static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *diagnosis)
 {
-    double *keys = (double *)memory(NULL, e->m, sizeof *keys);
+    size_t m = w->encoding.m;
+    column_change *changes = (column_change *)memory(NULL, m, sizeof *changes);
+    double *keys = (double *)memory(NULL, m, sizeof *keys);
+    data used = *d;
     char *words = NULL;
-    for (size_t i = 0; i < e->m; i++)
-        keys[i] = 1e-6 * (double)d->coordinate_distance[i] - (double)d->coordinate_p_adjusted[i];
-    size_t *order = sort_down(keys, e->m), worst = order[0];
-    if (d->coordinate_p_adjusted[worst] <= (npksd_real)0.05)
-        append(&words, "%s (mean %+.2f sd, distance %.2f)", e->names[worst],
-               fmin(fmax((double)d->coordinate_shift[worst], -1e9), 1e9),
-               (double)d->coordinate_distance[worst]);
+    used.n = w->n;
+    for (size_t i = 0; i < m; i++) {
+        column_change *c = &changes[i];
+        double p = (double)diagnosis->coordinate_p_adjusted[i];
+        c->type = type_of(&w->encoding, i);
+        c->shift = fmin(fmax((double)diagnosis->coordinate_shift[i], -1e9), 1e9);
+        c->distance = (double)diagnosis->coordinate_distance[i];
+        column_moments(&used, i, &c->mean, &c->sd);
+        c->other_mean = w->mean[i];
+        c->other_sd = w->sd[i];
+        keys[i] = 1e-6 * c->distance - p + 2 * (p <= 0.05 && has_changed(c, (double)w->n));
+    }
+    size_t *order = sort_down(keys, m), worst = order[0];
+    if ((double)diagnosis->coordinate_p_adjusted[worst] <= 0.05)
+        describe_change(&words, w->encoding.names[worst], &changes[worst]);
     free(order);
     free(keys);
+    free(changes);
     return words;
 }
 
@@ -344,7 +377,7 @@ static void add_recording(watcher *w, const char *file, const data *d)
     r->p = (double)w->monitor.p;
     r->log_evidence = (double)w->monitor.log_evidence;
     r->log_change = (double)w->monitor.log_change;
-    r->worst = reasons ? find_worst(&w->encoding, &diagnosis) : NULL;
+    r->worst = reasons ? find_worst(w, d, &diagnosis) : NULL;
     free(space);
 }
 
@@ -354,7 +387,7 @@ static int is_known(watcher *w, const char *file, uint64_t checksum)
     for (size_t k = 0; k < w->count; k++)
         if (strcmp(w->recordings[k].file, file) == 0) {
             if (w->recordings[k].checksum != checksum)
-                note(&w->notes, "%s has changed since it was added; what it was then counts.",
+                note(&w->notes, "%s has changed since it was added; the version added earlier is kept.",
                      file);
             return 1;
         }
@@ -370,8 +403,8 @@ static void watch_file(watcher *w, const char *file)
         match_columns(w, &t);
         encode(&w->encoding, &t, 1, &d, &w->notes);
         if (d.n < w->n)
-            note(&w->notes, "%s has %zu rows, fewer than the %zu of a data set: it was left out.",
-                 t.file, d.n, w->n);
+            note(&w->notes, "%s has %zu row%s, fewer than the %zu of a data set: it was left out.",
+                 t.file, d.n, PLURAL(d.n), w->n);
         else {
             if (d.n > w->n)
                 note(&w->notes, "%s has %zu rows: the first %zu were used.", t.file, d.n, w->n);
@@ -428,16 +461,17 @@ char *watch_verdict(const watcher *w)
 
 static void print_watch_text(const watcher *w)
 {
-    char *verdict = watch_verdict(w), evidence[32], change[32], name[256];
+    char *verdict = watch_verdict(w), *promise = NULL, evidence[32], change[32], name[256];
+    double alpha = (double)w->monitor.alpha;
+    append(&promise,
+           "If nothing differs, the chance that the evidence ever raises a false alarm is at most "
+           "%g (alpha), however often one looks; the change detector is quicker after a late "
+           "change, and has a false alarm after %g recordings or more, on average.",
+           alpha, 1 / alpha);
     printf("watched    %zu recording%s of %zu rows, %zu of them new\n\n", w->count,
            PLURAL(w->count), w->n, w->count - w->before);
     print_wrapped(stdout, "- ", verdict);
-    print_wrapped(stdout, "- ",
-                  "If nothing differs, the evidence ever raises a false alarm with a chance of at "
-                  "most alpha, however "
-                  "often one looks; the change detector is quicker after a late change, and has a "
-                  "false alarm after "
-                  "1/alpha recordings or more, on average.");
+    print_wrapped(stdout, "- ", promise);
     for (size_t k = 0; k < w->notes.count; k++)
         print_wrapped(stdout, "  note: ", w->notes.items[k]);
     if (w->count > w->before)
@@ -450,6 +484,7 @@ static void print_watch_text(const watcher *w)
                r->worst ? r->worst : "");
     }
     free(verdict);
+    free(promise);
 }
 
 static void print_watch_json(const watcher *w)
