@@ -324,6 +324,13 @@ def test_refusals():
     bad("names alone", "no rows below the line of names", "a,b\n")
     bad("one row", "too few rows: 1", "a,b\n1,2\n")
     bad("other names", ['has a column "c"', "--columns"], "a,b,c\n1,2,3\n4,5,6\n")
+    bad("names in capitals", ['has a column "A", made.csv has none of that name (the names differ only in capitals)',
+                              'Columns of bad.csv: "A", "B"; of made.csv: "a", "b".', "in line 1 of made.csv"], "A,B\n1,2\n3,4\n")
+    bad("many other names", ['of bad.csv: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" and 2 more; of made.csv: "a", "b".'],
+        ",".join(f"x{k}" for k in range(10)) + "\n" + ",".join("1" * 10) + "\n")
+    text("typing.csv", "spice,speed\n" + "1,2\n3,4\n" * 20)
+    for option in ("--columns", "--leave-out", "--categories"):
+        refuse(f"a typing error in {option}", 'the nearest name is "speed"', "typing.csv", "typing.csv", option, "Spede")
     bad("a name too few", 'has a column "b", bad.csv has none', "a\n1\n2\n")
     bad("other numbers of columns", "has 3 columns in use, made.csv has 2", "1,2,3\n4,5,6\n")
     bad("a column that is not there", "--columns z: there is no such column", "a,b\n1,2\n3,4\n",
@@ -353,7 +360,7 @@ def test_refusals():
     text("half_made.csv", csv([[x, 2.0, 6.0] for x, _ in normal_rows(600, 2, 8)], ["a", "b", "c"]))
     got = answer("a constant column that is another", "half.csv", "half_made.csv", code=1)
     notes = got.get("notes", [])
-    check("constant columns are named", any("of no weight: b." in n for n in notes)
+    check("constant columns are named", any("of ignored: b." in n for n in notes)
           and any("not the same in the observed ones: c." in n for n in notes), notes)
     answer("one constant column", "half.csv", "half_made.csv", "--leave-out", "c", code=0)
 
@@ -925,7 +932,7 @@ def test_program_columns():
                                               if c["name"] == "colour=(other)"] == [True])
     check("said", noted(first, "colour is a category", "preliminary draw") and noted(first, "id was left out"),
           first.get("notes"))
-    check("an empty (other) is not worth a note", not noted(first, "of no weight"), first.get("notes"))
+    check("an empty (other) is not worth a note", not noted(first, "therefore ignored"), first.get("notes"))
     text("c3.csv", recording(["red"]).replace(",red", ",", 1))
     refuse("missing values with a program", "line 2, column 3 (colour): a missing value", "c3.csv", "--generator", make,
            *quick)
@@ -992,6 +999,16 @@ def test_watch():
     text("nights/night_3.csv", night(3))
     blob = answer("a blob", "--watch", "nights", "--load", "watch.blob", code=1)
     check("a blob is the same tester", evidence(blob) == evidence(whole))
+    # what does not belong there is skipped, also in front of the first recording
+    text("nights/README.txt", "Nights,\nrecorded at home\n1,2,3\n")
+    text("nights/empty.csv", "")
+    text("nights/names.csv", "a,b\n")
+    got = answer("strays", "--watch", "nights", *source, code=1)
+    check("strays are skipped with a note", evidence(got) == evidence(whole)
+          and noted(got, "nights/README.txt was skipped: not a .csv") and noted(got, "nights/empty.csv was skipped: it has no rows")
+          and noted(got, "nights/names.csv was skipped: it has no rows"), got.get("notes"))
+    for name in ("README.txt", "empty.csv", "names.csv"):
+        Path("nights", name).unlink()
     # a spread, not a mean; columns chosen once
     text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
     got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")

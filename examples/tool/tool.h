@@ -80,7 +80,8 @@ typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
     const char *text;   /* as it was written */
     char **items;
-    int *found; /* did any file have it? */
+    int *found;  /* did any file have it? */
+    char **near; /* if not: the name that is most like it */
     size_t count;
 } column_list;
 
@@ -107,6 +108,7 @@ typedef struct table {
     uint64_t checksum; /* so that a report says which data it is about */
 } table;
 
+char *list_names(char *const *names, size_t count); /* "a", "b", ...: the first of them */
 void list_read(column_list *list, const char *option, const char *text);
 void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);

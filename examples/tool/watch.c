@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { MOST_RECORDINGS = 10000 };
@@ -52,8 +53,49 @@ static int is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static int has_table_name(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".tsv") == 0
+                   || strcasecmp(dot, ".npy") == 0);
+}
+
+/* Nothing, or just a line of names? */
+static int has_no_rows(const char *path)
+{
+    size_t bytes;
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return 0; /* said when it is read */
+    char *text = read_all(stream, path, &bytes), *at = text + strspn(text, " \t\r\n");
+    fclose(stream);
+    at += strcspn(at, "\r\n");
+    int none = at[strspn(at, " \t\r\n")] == '\0' && text[0] != '\x93';
+    free(text);
+    return none;
+}
+
+/* A note beside the recordings, or a file that is yet to be filled, must not stop the watch. */
+static void leave_out_strays(file_list *list, size_t first, notes *said)
+{
+    size_t kept = first, tables = 0;
+    for (size_t k = first; k < list->count; k++)
+        tables += (size_t)has_table_name(list->items[k]);
+    for (size_t k = first; k < list->count; k++) {
+        char *path = list->items[k];
+        int stray = tables && !has_table_name(path);
+        if (stray || has_no_rows(path)) {
+            note(said, "%s was skipped: %s.", path,
+                 stray ? "not a .csv, .tsv or .npy file like others of the folder" : "it has no rows");
+            free(path);
+        } else
+            list->items[kept++] = path;
+    }
+    list->count = kept;
+}
+
 /* The files of a folder in the order of their names, hidden ones left out. */
-static void add_folder(file_list *list, const char *folder)
+static void add_folder(file_list *list, const char *folder, notes *said)
 {
     size_t first = list->count, length = strlen(folder);
     DIR *open = opendir(folder);
@@ -70,15 +112,16 @@ static void add_folder(file_list *list, const char *folder)
     }
     closedir(open);
     qsort(list->items + first, list->count - first, sizeof *list->items, compare_naturally);
+    leave_out_strays(list, first, said);
 }
 
-static file_list find_recordings(const settings *s)
+static file_list find_recordings(const settings *s, notes *said)
 {
     file_list list = { NULL, 0 };
     for (size_t k = 0; k <= s->file_count; k++) {
         const char *path = k ? s->files[k - 1] : s->observed_file;
         if (path && is_folder(path))
-            add_folder(&list, path);
+            add_folder(&list, path, said);
         else if (path)
             add_path(&list, copy_text(path, strlen(path)));
     }
@@ -313,8 +356,9 @@ static void match_columns(const watcher *w, table *t)
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
         if (w->named && t->named && found == NOT_FOUND)
-            fail("%s has no column \"%.200s\", which the tester was made for", t->file,
-                 e->columns[i].name);
+            fail("%s has no column \"%.200s\", which the tester was made for. Its columns: %s. Rename "
+                 "them in line 1 of %s",
+                 t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
         picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
     }
     free(t->picked);
@@ -575,7 +619,7 @@ static void write_watch_page(FILE *out, const void *what)
 int watch(settings *s)
 {
     static watcher w;
-    file_list files = find_recordings(s);
+    file_list files = find_recordings(s, &w.notes);
     w.settings = s;
     for (size_t k = 0; k < files.count && s->report; k++)
         refuse_input("--report", s->report, files.items[k]);
