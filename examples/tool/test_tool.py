@@ -294,6 +294,18 @@ def test_refusals():
     bad("words among numbers", ['line 2, column 1 (a): "red" is not a number', "--leave-out a", "--categories a"],
         "a,b\nred,2\nblue,4\n")
     bad("dates among numbers", '"2024-05-31" is a date or a time', "a,b\n2024-05-31,2\n3,4\n")
+    bad("thousands and a decimal comma", '"3.775,33" has marks for thousands. Remove', "a;b\n3.775,33;2\n3;4\n")
+    for cell, date in (("05/19/2025", "2025-05-19"), ("08.09.2025", "2025-09-08"), ("2025/5/9", "2025-05-09"),
+                       ("05/06/2025", "2025-05-06 or 2025-06-05"), ("13/6/2025 12:00", "2025-06-13")):
+        bad(f"{cell} among numbers", f'"{cell}" is not a number: it looks like a date; write {date},', f"a,b\n{cell},2\n3,4\n")
+    for cell, hint in (("48.9%", "remove the %"), ("$3.10", "remove the $"),
+                       ("7 \u20ac", "remove the \u20ac")):
+        bad(f"{cell} among numbers", f'"{cell}" is not a number: {hint},', f"a,b\n{cell},2\n3,4\n")
+    text("percent.csv", "a\n" + "".join(f"{k}.5%\n" for k in range(30)))
+    refuse("a column of percents", ['"20.5%" is not a number: remove the %'], "percent.csv", "percent.csv")
+    text("percent.csv", "a,b\n" + "".join(f"{k % 9}.5%,{k * k}\n" for k in range(30)))
+    check("few percents are a category with a note", any('"0.5%" is not a number: remove the %' in n for n in answer(
+        "few percents", "percent.csv", "percent.csv").get("notes", [])))
     bad("flags among numbers", '"yes" is not a number, but other values', "a,b\nyes,2\n3,4\n")
     bad("a day that does not exist", '"2023-02-29" is not a number', "a,b\n2023-02-29,2\n3,4\n")
     bad("escape sequences", '" [2Jx" is not a number', "a,b\n\x1b[2Jx,2\n")
@@ -308,7 +320,7 @@ def test_refusals():
     bad("decimal commas and points", 'line 2, column 1 (a): "1,5" has a decimal comma', "a;b\n1,5;2.5\n3;4\n")
     bad("a decimal comma as separator", ["line 2: 4 fields, but line 1 has 2", "Decimal commas?"],
         "a,b\n1,5,2,5\n")
-    bad("thousands", '"1,234.5" has a decimal comma (or a mark for thousands)',
+    bad("thousands", '"1,234.5" has marks for thousands. Remove the thousands marks',
         'a,b\n"1,234.5",2\n')
     bad("blanks as separator", "not by blanks", "1 2\n3 4\n")
     bad("a mixed first line", ["line 1: both numbers and words", "--no-header"], "a,2020\nx,2\n")
@@ -330,7 +342,7 @@ def test_refusals():
         ",".join(f"x{k}" for k in range(10)) + "\n" + ",".join("1" * 10) + "\n")
     text("typing.csv", "spice,speed\n" + "1,2\n3,4\n" * 20)
     for option in ("--columns", "--leave-out", "--categories"):
-        refuse(f"a typing error in {option}", 'the nearest name is "speed"', "typing.csv", "typing.csv", option, "Spede")
+        refuse(f"a typing error in {option}", 'the nearest name is "speed"', "typing.csv", "typing.csv", option, "Sped")
     bad("a name too few", 'has a column "b", bad.csv has none', "a\n1\n2\n")
     bad("other numbers of columns", "has 3 columns in use, made.csv has 2", "1,2,3\n4,5,6\n")
     bad("a column that is not there", "--columns z: there is no such column", "a,b\n1,2\n3,4\n",
@@ -360,7 +372,7 @@ def test_refusals():
     text("half_made.csv", csv([[x, 2.0, 6.0] for x, _ in normal_rows(600, 2, 8)], ["a", "b", "c"]))
     got = answer("a constant column that is another", "half.csv", "half_made.csv", code=1)
     notes = got.get("notes", [])
-    check("constant columns are named", any("of ignored: b." in n for n in notes)
+    check("constant columns are named", any("therefore ignored: b." in n for n in notes)
           and any("not the same in the observed ones: c." in n for n in notes), notes)
     answer("one constant column", "half.csv", "half_made.csv", "--leave-out", "c", code=0)
 
