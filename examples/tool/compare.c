@@ -76,22 +76,23 @@ static void check_dependence(comparison *c)
              cut_text(d->names[worst], 40, 0, name, sizeof name), largest);
 }
 
-/* A generator that learnt rows by heart passes every test but this one. */
+/* A generator that memorised rows passes every test but this one. */
 static void check_copies(comparison *c)
 {
     const data *a = &c->observed, *b = &c->synthetic;
     c->copies = count_copies(a, b);
     if (c->copies.same_file)
-        note(&c->notes, "%s and %s hold the same bytes: this is one file compared with itself.",
-             a->file, b->file);
+        append(&c->warning, "%s and %s hold the same bytes: this is one file compared with itself.",
+               a->file, b->file);
     else if (c->copies.suspicious)
-        note(&c->notes,
-             "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
-             "than rows repeat "
-             "by nature (within %s %zu of %zu rows occur more than once). If the source has learnt "
-             "them by heart, "
-             "or the files overlap, p means nothing: test with rows that it has never seen.",
-             c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+        append(&c->warning,
+               "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
+               "than rows repeat by nature (within %s %zu of %zu rows occur more than once). If the "
+               "source has memorised them, or the files overlap, p means nothing: test with rows "
+               "that it has never seen.",
+               c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+    if (c->warning)
+        note(&c->notes, "%s", c->warning);
 }
 
 /* A last, shorter block is left out. */

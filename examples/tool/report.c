@@ -232,6 +232,11 @@ static void verdict_item(FILE *out, const char *label, const char *text)
 
 static void verdict_box(FILE *out, const comparison *c)
 {
+    if (c->warning) {
+        fprintf(out, "<p><b>");
+        page_text(out, c->warning);
+        fprintf(out, "</b></p>\n");
+    }
     fprintf(out, "<div class='verdict%s'><strong>", c->result.reject ? " rejected" : "");
     page_text(out, c->headline);
     fprintf(out, "</strong><ul>\n");

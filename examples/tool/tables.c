@@ -198,8 +198,13 @@ static char *quoted_field(csv_reader *csv, size_t *line)
         *line += *csv->at == '\n';
         *to++ = *csv->at;
     }
+    const char *closed = csv->at;
     while (is_blank(csv, *csv->at))
         csv->at++;
+    if (!ends_field(csv) && csv->at > closed)
+        fail("%s, line %zu: quoted text with blanks between. Columns are separated by commas, "
+             "semicolons or tabs, not by blanks; in R, write.csv does so",
+             csv->table->file, *line);
     if (!ends_field(csv))
         fail("%s, line %zu: text after a closing quote; inside quotes, a quote is written \"\"",
              csv->table->file, *line);

@@ -328,6 +328,7 @@ def test_refusals():
     bad("two columns of one name", 'columns 1 and 2 are both called "a"', "a,a\n1,2\n")
     bad("an open quote", "line 2: a quote (\") is opened here and never closed", 'a,b\n"1,2\n3,4\n')
     bad("text behind a quote", "line 2: text after a closing quote", 'a,b\n"1"5,2\n3,4\n')
+    bad("R's write.table", ["line 1: quoted text with blanks", "write.csv"], '"a" "b"\n"1" 0.5 0.7\n"2" 0.1 0.2\n')
     bad("binary", "line 2: a zero byte; this is not a text file", b"a,b\n1,\0\n")
     bad("a zero byte inside quotes", "line 2: a zero byte", b'a,b\n"1\x003",2\n4,5\n')
     bad("UTF-16", "UTF-16", "a,b\n1,2\n".encode("utf-16"))
@@ -429,7 +430,7 @@ def test_options():
     check("no copies, no note", not any("number for number" in n for n in base.get("notes", [])))
     copied = normal_rows(60, 2, 1)[:30] + normal_rows(600, 2, 3)
     text("copied.csv", csv(copied, NAMES))
-    notes = answer("learnt by heart", "same.csv", "copied.csv").get("notes", [])
+    notes = answer("memorised rows", "same.csv", "copied.csv").get("notes", [])
     check("copies are noted", any("30 of the 630 rows of copied.csv are observed rows" in n for n in notes), notes)
     check("the same file twice", any("same bytes" in n for n in answer("twice", "same.csv", "same.csv")["notes"]))
     for size in (1e300, 1.7e308, 1e-300, 1e-320):
@@ -668,9 +669,14 @@ def test_copies():
     rows = normal_rows(60, 2, 41)
     text("learnt.csv", csv(rows, NAMES))
     text("learnt_made.csv", csv([dice.choice(rows) for _ in range(600)], NAMES))
-    got = answer("a generator that learnt by heart", "learnt.csv", "learnt_made.csv")
-    check("learnt by heart: counted", got.get("copies", {}).get("synthetic_rows") == 600, got.get("copies"))
-    check("learnt by heart: said", got.get("copies", {}).get("suspicious") and noted(got, "number for number"))
+    got = answer("a generator that memorised rows", "learnt.csv", "learnt_made.csv")
+    check("memorised rows: counted", got.get("copies", {}).get("synthetic_rows") == 600, got.get("copies"))
+    check("memorised rows: said", got.get("copies", {}).get("suspicious") and noted(got, "number for number"))
+    for files, words in ((("learnt.csv", "learnt_made.csv"), "number for number"), (("learnt.csv", "learnt.csv"), "same bytes")):
+        said = " ".join(npksd(*files, "--report", "learnt.html").stdout.decode().split())
+        check(f"{words}: once, above the verdict", said.count(words) == 1 and said.index(words) < said.index(": p = "), said)
+        page = Path("learnt.html").read_text()
+        check(f"{words}: above the verdict of the page", page.index(words) < page.index("class='verdict"))
     for sides, columns in ((6, 2), (2, 5), (20, 2)):
         for name, count in (("bits.csv", 80), ("bits_made.csv", 1500)):
             text(name, csv([[dice.randrange(sides) for _ in range(columns)] for _ in range(count)]))
@@ -836,6 +842,7 @@ def test_generators():
     bad("that does not exist", "exit status 127 (no such program)", "no-such-program-here")
     bad("that crashes", "ended by signal 9", "kill -9 $$")
     bad("that is silent", "printed nothing", "true")
+    bad("that is a server", "printed nothing. If it reads lines \"rows seed\", is it meant for --server?", AWK_SERVER)
     bad("that miscounts", "printed 2 rows, but was asked for 40", "printf 'a,b\\n1,2\\n3,4\\n'")
     bad("that repeats itself", ["the same rows for every seed", "{seed}"],
         UNIFORM.replace("{seed}", "7"))
@@ -899,6 +906,8 @@ def test_programs():
         "echo no licence >&2; exit 3")
     bad("that serves once", "ended before it was told to", "--server", f"read x; {AWK_SERVER.split('do ')[1].split(';')[0]}")
     bad("that forgets the empty line", ["took more than 0.3 s", "flush its output"], "--server", "cat", "--timeout", "0.3")
+    bad("that serves too few rows", "but was asked for 80 (the first number of each line that it reads)", "--server",
+        "while read x; do printf '1,2,3\\n4,5,6\\n\\n'; done")
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
     bad("that serves the same rows", "the same rows for every seed", "--server",
         AWK_SERVER.replace("seed=$seed", "seed=7"))

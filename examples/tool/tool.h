@@ -215,6 +215,7 @@ typedef struct program_settings {
     size_t rows, columns;
 } program_settings;
 
+const char *rows_words(const program_settings *p); /* how it learns how many rows to print */
 program *program_open(const program_settings *settings);
 /* What it prints for a seed. next: seeds that will be wanted soon, as many as there are jobs. */
 char *program_draw(program *p, uint64_t seed, const uint64_t *next, size_t *bytes);
@@ -265,6 +266,7 @@ typedef struct comparison {
     const char *source; /* for people */
     size_t program_calls;
     copies copies;
+    char *warning; /* of copies: what makes the verdict void, or NULL */
 
     npksd_result result;
     npksd_diagnosis diagnosis;

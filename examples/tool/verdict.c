@@ -406,10 +406,12 @@ static void print_rows(const comparison *c)
     }
 }
 
-static void print_notes(const notes *list)
+/* shown: stands above already, or NULL */
+static void print_notes(const notes *list, const char *shown)
 {
     for (size_t k = 0; k < list->count; k++)
-        print_wrapped(stdout, "  note: ", list->items[k]);
+        if (!shown || strcmp(list->items[k], shown) != 0)
+            print_wrapped(stdout, "  note: ", list->items[k]);
 }
 
 static void print_bullet(const char *label, const char *text)
@@ -442,8 +444,10 @@ static void print_source(const comparison *c)
 
 static void print_comparison(const comparison *c)
 {
+    if (c->warning)
+        print_wrapped(stdout, "! ", c->warning);
     print_verdict(c);
-    print_notes(&c->notes);
+    print_notes(&c->notes, c->warning);
     print_columns(c);
     print_pairs(c);
     print_rows(c);
@@ -481,7 +485,7 @@ void print_text(const comparison *candidates, size_t count, const ranking *r)
            c->observed.m, PLURAL(c->observed.m));
     if (count == 1)
         print_source(c);
-    print_notes(c->common);
+    print_notes(c->common, NULL);
     printf("\n");
     if (count > 1)
         print_ranking(candidates, r);
