@@ -213,7 +213,8 @@ static int restyle_date(const char *text, char room[CELL_HINT])
         day = month;
         month = swapped;
     }
-    if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31 || (year_first && mark == '-'))
+    if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31
+        || (year_first && mark == '-'))
         return 0;
     snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d", year, month, day);
     if (mark == '/' && !year_first && day <= 12 && day != month)
@@ -416,7 +417,8 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
             if (c->value_count == most)
                 fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
                      "than %zu "
-                     "different texts the column is not taken as a category automatically. Leave it out: "
+                     "different texts the column is not taken as a category automatically. Leave "
+                     "it out: "
                      "--leave-out %.200s; "
                      "or say that it is one: --categories %.200s",
                      tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,

@@ -85,12 +85,13 @@ static void check_copies(comparison *c)
         append(&c->warning, "%s and %s hold the same bytes: this is one file compared with itself.",
                a->file, b->file);
     else if (c->copies.suspicious)
-        append(&c->warning,
-               "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
-               "than rows repeat by nature (within %s %zu of %zu rows occur more than once). If the "
-               "source has memorised them, or the files overlap, p means nothing: test with rows "
-               "that it has never seen.",
-               c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+        append(
+            &c->warning,
+            "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
+            "than rows repeat by nature (within %s %zu of %zu rows occur more than once). If the "
+            "source has memorised them, or the files overlap, p means nothing: test with rows "
+            "that it has never seen.",
+            c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
     if (c->warning)
         note(&c->notes, "%s", c->warning);
 }

@@ -37,8 +37,8 @@ static void print_help(const char *name)
           "  --estimator auto    their shape: auto gauss poly spline rbf\n"
           "  --smooth 0          noise for all rows       --features 0  512: linear time\n"
           "  --jobs 1            programs at a time       --timeout 60  s for a data set\n"
-          "  --watch FOLDER      many recordings, one false-alarm rate; against --generator,\n"
-          "    --server, --synthetic FILE or --load BLOB; also --state FILE, --rows N, --save BLOB\n"
+          "  --watch FOLDER      many recordings, one false-alarm rate: with --generator,\n"
+          "   --server, --synthetic FILE, --load BLOB; --state FILE, --rows N, --save BLOB\n"
           "Exit status: 0 not rejected, 1 rejected (several: all) or alarm, 2 error.\n"
           "Example, as it is:\n",
           stdout);
@@ -186,9 +186,12 @@ char *option_value(const settings *s, const char *option)
     const struct {
         const char *option;
         double value;
-    } numbers[] = { { "--rows", (double)s->rows },           { "--alpha", (double)s->watch_alpha },
-                    { "--replicates", (double)o->replicates }, { "--pilot", (double)o->pilot },
-                    { "--fit-rows", (double)o->fit_rows },   { "--features", (double)o->features } };
+    } numbers[] = { { "--rows", (double)s->rows },
+                    { "--alpha", (double)s->watch_alpha },
+                    { "--replicates", (double)o->replicates },
+                    { "--pilot", (double)o->pilot },
+                    { "--fit-rows", (double)o->fit_rows },
+                    { "--features", (double)o->features } };
     char *text = NULL;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (strcmp(option, texts[k].option) == 0 && texts[k].text)
@@ -360,7 +363,8 @@ static void read_table(session *run, table *t, const char *file)
 {
     table_read(t, file, &run->settings.format);
     if (t->unnamed_first)
-        note(&run->notes, "The first column of %s has no name; it was taken as a row index and left out.",
+        note(&run->notes,
+             "The first column of %s has no name; it was taken as a row index and left out.",
              t->file);
     if (t->comments)
         note(&run->notes, "%d comment line%s at the top of %s %s skipped.", t->comments,

@@ -73,7 +73,8 @@ static void column_table(FILE *out, const comparison *c)
     fprintf(out,
             "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
             "deviations. Distance: "
-            "largest difference of the distribution functions, 0 to 1. (related): marked only because it "
+            "largest difference of the distribution functions, 0 to 1. (related): marked only "
+            "because it "
             "is related to columns that changed.</p>\n",
             c->settings->program.command ? "the generator's" : "synthetic");
 }
@@ -122,8 +123,9 @@ static void row_table(FILE *out, const comparison *c)
                 (double)c->diagnosis.row_influence[row]);
         for (size_t i = 0; i < ROW_COLUMNS && i < d->m; i++) {
             size_t column = c->column_order[i];
-            fprintf(out, "<td>%s</td>", value_text(type_of(c->encoding, column),
-                                                   (double)d->rows[row * d->m + column], room));
+            fprintf(out, "<td>%s</td>",
+                    value_text(type_of(c->encoding, column), (double)d->rows[row * d->m + column],
+                               room));
         }
         fprintf(out, "</tr>\n");
     }

@@ -5,9 +5,9 @@
 #include <string.h>
 
 const char *const kept_options[KEPT_OPTIONS] = {
-    "--generator",  "--server", "--synthetic", "--load",      "--rows",     "--alpha",
-    "--seed",       "--columns", "--leave-out", "--categories", "--replicates", "--pilot",
-    "--fit-rows",   "--features", "--summary", "--estimator"
+    "--generator", "--server",   "--synthetic", "--load",       "--rows",       "--alpha",
+    "--seed",      "--columns",  "--leave-out", "--categories", "--replicates", "--pilot",
+    "--fit-rows",  "--features", "--summary",   "--estimator"
 };
 
 static const char magic[] = "npksd watch 2";

@@ -655,13 +655,14 @@ static void require_names(const table *a, char *const *names, const table *b, ch
     while (i < a->m && find_name(index, names[i]) != NOT_FOUND)
         i++;
     if (i < a->m)
-        fail("%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
-             "Both need the same columns: rename them in line 1 of %s, or choose with --columns or "
-             "--leave-out",
-             a->file, names[i], b->file,
-             differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
-                                                           : "",
-             a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file);
+        fail(
+            "%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
+            "Both need the same columns: rename them in line 1 of %s, or choose with --columns or "
+            "--leave-out",
+            a->file, names[i], b->file,
+            differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
+                                                          : "",
+            a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file);
 }
 
 int table_match(const table *first, table *other)

@@ -1050,6 +1050,8 @@ def test_watch():
            "nights", "--synthetic", "watch_few.csv", *quick)
     refuse("a watch without source", "what should the recordings be compared with", "--watch", "nights")
     refuse("two sources", "not several", "--watch", "nights", *source, "--load", "watch.blob")
+    for option, value in (("--replicates", 99), ("--rows", 40), ("--estimator", "poly")):
+        refuse(f"a blob and {option}", f"{option}: not with --load", "--watch", "nights", "--load", "watch.blob", option, value)
     refuse("noise", "--smooth: not with --watch", "--watch", "nights", *source, "--smooth", "0.1")
     refuse("a state without watching", "--state: with --watch only", "same.csv", "made.csv", "--state", "x")
     state = Path("watch.state").read_bytes()

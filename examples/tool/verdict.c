@@ -61,11 +61,10 @@ column_type type_of(const encoding *e, size_t column) { return e->columns[e->own
 
 column_change change_of(const comparison *c, size_t column)
 {
-    column_change change = {
-        type_of(c->encoding, column), column_shift(c, column),   column_distance(c, column),
-        c->observed_mean[column],     c->observed_sd[column],    c->synthetic_mean[column],
-        c->synthetic_sd[column]
-    };
+    column_change change = { type_of(c->encoding, column), column_shift(c, column),
+                             column_distance(c, column),   c->observed_mean[column],
+                             c->observed_sd[column],       c->synthetic_mean[column],
+                             c->synthetic_sd[column] };
     return change;
 }
 
@@ -188,8 +187,9 @@ static void add_related(const comparison *c, char **to, size_t differing)
     append(to, " Marked only because %s related to %s: ", related == 1 ? "it is" : "they are",
            differing == 1 ? "it" : "these");
     for (size_t k = 0; k < related && k < NAMED; k++)
-        append(to, "%s%s", k ? ", " : "",
-               cut_text(c->observed.names[c->column_order[differing + k]], 40, 0, name, sizeof name));
+        append(
+            to, "%s%s", k ? ", " : "",
+            cut_text(c->observed.names[c->column_order[differing + k]], 40, 0, name, sizeof name));
     if (related > NAMED)
         append(to, " and %zu more", related - NAMED);
     append(to, ".");
@@ -341,7 +341,10 @@ static void print_columns(const comparison *c)
         column_type type = type_of(c->encoding, i);
         char name[128], here[48], there[48];
         any |= differs;
-        printf("%c %s %10.4f ", differs ? '*' : c->related[i] ? '~' : ' ',
+        printf("%c %s %10.4f ",
+               differs             ? '*'
+                   : c->related[i] ? '~'
+                                   : ' ',
                cut_text(d->names[i], 18, 18, name, sizeof name),
                (double)c->diagnosis.coordinate_p_adjusted[i]);
         printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", shift);
@@ -399,8 +402,9 @@ static void print_rows(const comparison *c)
         printf("  %s %-7zu", d->place, d->lines[row]);
         for (size_t i = 0; i < TEXT_ROW_COLUMNS && i < d->m; i++) {
             size_t column = c->column_order[i];
-            printf(" %11s", value_text(type_of(c->encoding, column),
-                                       (double)d->rows[row * d->m + column], filled));
+            printf(" %11s",
+                   value_text(type_of(c->encoding, column), (double)d->rows[row * d->m + column],
+                              filled));
         }
         printf("\n");
     }

@@ -56,8 +56,9 @@ static int is_folder(const char *path)
 static int has_table_name(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot && (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".tsv") == 0
-                   || strcasecmp(dot, ".npy") == 0);
+    return dot
+        && (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".tsv") == 0
+            || strcasecmp(dot, ".npy") == 0);
 }
 
 /* Nothing, or just a line of names? */
@@ -86,7 +87,8 @@ static void leave_out_strays(file_list *list, size_t first, notes *said)
         int stray = tables && !has_table_name(path);
         if (stray || has_no_rows(path)) {
             note(said, "%s was skipped: %s.", path,
-                 stray ? "not a .csv, .tsv or .npy file like others of the folder" : "it has no rows");
+                 stray ? "not a .csv, .tsv or .npy file like others of the folder"
+                       : "it has no rows");
             free(path);
         } else
             list->items[kept++] = path;
@@ -308,6 +310,15 @@ static void write_blob(FILE *out, const void *what)
     fwrite(w->blob, 1, w->blob_bytes, out);
 }
 
+/* Decided when a tester is made, and not any more when it is loaded. */
+static int shapes_tester(const char *option)
+{
+    return strcmp(option, "--rows") == 0 || strcmp(option, "--replicates") == 0
+        || strcmp(option, "--pilot") == 0 || strcmp(option, "--fit-rows") == 0
+        || strcmp(option, "--features") == 0 || strcmp(option, "--summary") == 0
+        || strcmp(option, "--estimator") == 0 || strcmp(option, "--categories") == 0;
+}
+
 /* The first recording tells how many rows a data set has, unless --rows does, and has the names. */
 static void calibrate(watcher *w, const file_list *files)
 {
@@ -316,6 +327,9 @@ static void calibrate(watcher *w, const file_list *files)
     table first;
     o.diagnose = 1;
     if (s->load) {
+        for (size_t k = 0; k < KEPT_OPTIONS; k++)
+            if (shapes_tester(kept_options[k]) && is_given(s, kept_options[k]))
+                fail("%s: not with --load; the blob has it", kept_options[k]);
         load_blob(w, s->load);
     } else {
         if (files->count == 0)
@@ -356,7 +370,8 @@ static void match_columns(const watcher *w, table *t)
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
         if (w->named && t->named && found == NOT_FOUND)
-            fail("%s has no column \"%.200s\", which the tester was made for. Its columns: %s. Rename "
+            fail("%s has no column \"%.200s\", which the tester was made for. Its columns: %s. "
+                 "Rename "
                  "them in line 1 of %s",
                  t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
         picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
@@ -431,8 +446,8 @@ static int is_known(watcher *w, const char *file, uint64_t checksum)
     for (size_t k = 0; k < w->count; k++)
         if (strcmp(w->recordings[k].file, file) == 0) {
             if (w->recordings[k].checksum != checksum)
-                note(&w->notes, "%s has changed since it was added; the version added earlier is kept.",
-                     file);
+                note(&w->notes,
+                     "%s has changed since it was added; the version added earlier is kept.", file);
             return 1;
         }
     return 0;
