@@ -121,6 +121,9 @@ def test_verdicts():
     check("nothing to name when nothing differs", "no column and no pair" in same.get("where", "")
           and same.get("kind") == "", same.get("where"))
     check("numbers in JSON are short", '"p_value": 0.002,' in npksd("other.csv", "made.csv", "--json").stdout.decode())
+    digits = [part.lstrip("-0.").replace(".", "") for part in re.findall(r": (-?[\d.]+)",
+                                                                           npksd("other.csv", "made.csv", "--json").stdout.decode())]
+    check("twelve digits at most", 20 < len(digits) and max(map(len, digits)) <= 12, digits)
     done = npksd("other.csv", "made.csv", "--quiet")
     check("--quiet prints p alone", done.stdout == b"0.002\n" and done.returncode == 1, done.stdout)
     for status, file in ((0, "same.csv"), (1, "other.csv")):
@@ -996,6 +999,9 @@ def test_watch():
           == [f"nights/night_{k}.csv" for k in range(1, 25)])
     check("rows of the file are counted", noted(whole, f"{40 * 232} of the {40 * 232} rows of watch_made.csv"))
     page = Path("watch.html").read_text()
+    promise = "the chance that the evidence ever raises a false alarm is at most 0.001 (alpha)"
+    check("the page has the promise", promise in page)
+    check("the text has the promise", promise in " ".join(npksd("--watch", "sound", *source).stdout.decode().split()))
     check("the page shows the evidence", "aria-label='evidence'" in page and "ALARM" in page and "night_24" in page)
     first = [f"nights/night_{k}.csv" for k in range(1, 11)]
     part = answer("the first ten", "--watch", *first, *source, "--state", "watch.state", code=0)

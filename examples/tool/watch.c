@@ -518,15 +518,22 @@ char *watch_verdict(const watcher *w)
     return words;
 }
 
-static void print_watch_text(const watcher *w)
+static char *watch_promise(const watcher *w)
 {
-    char *verdict = watch_verdict(w), *promise = NULL, evidence[32], change[32], name[256];
     double alpha = (double)w->monitor.alpha;
+    char *promise = NULL;
     append(&promise,
            "If nothing differs, the chance that the evidence ever raises a false alarm is at most "
            "%g (alpha), however often one looks; the change detector is quicker after a late "
            "change, and has a false alarm after %g recordings or more, on average.",
            alpha, 1 / alpha);
+    return promise;
+}
+
+static void print_watch_text(const watcher *w)
+{
+    char *verdict = watch_verdict(w), *promise = watch_promise(w), evidence[32], change[32],
+         name[256];
     printf("watched    %zu recording%s of %zu rows, %zu of them new\n\n", w->count,
            PLURAL(w->count), w->n, w->count - w->before);
     print_wrapped(stdout, "- ", verdict);
@@ -598,12 +605,14 @@ static void write_watch_page(FILE *out, const void *what)
 {
     enum { SHOWN = 40 };
     const watcher *w = (const watcher *)what;
-    char *verdict = watch_verdict(w);
+    char *verdict = watch_verdict(w), *promise = watch_promise(w);
     page_head(out, verdict);
     fprintf(out,
             "<h1>%zu recordings of %zu rows</h1>\n<div class='verdict%s'><strong>%s</strong><p>",
             w->count, w->n, has_alarm(w) ? " rejected" : "", has_alarm(w) ? "ALARM" : "No alarm");
     page_text(out, verdict);
+    fprintf(out, "</p><p class='muted'>");
+    page_text(out, promise);
     fprintf(out, "</p></div>\n");
     page_notes(out, &w->notes);
     fprintf(out,
@@ -627,6 +636,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "</code></p></body></html>\n");
     free(lines);
     free(verdict);
+    free(promise);
 }
 
 /* ======== all of it ======== */
