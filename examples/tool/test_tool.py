@@ -121,8 +121,8 @@ def test_verdicts():
     check("nothing to name when nothing differs", "no column and no pair" in same.get("where", "")
           and same.get("kind") == "", same.get("where"))
     check("numbers in JSON are short", '"p_value": 0.002,' in npksd("other.csv", "made.csv", "--json").stdout.decode())
-    digits = [part.lstrip("-0.").replace(".", "") for part in re.findall(r": (-?[\d.]+)",
-                                                                           npksd("other.csv", "made.csv", "--json").stdout.decode())]
+    printed = npksd("other.csv", "made.csv", "--json").stdout.decode()
+    digits = [part.lstrip("-0.").replace(".", "") for part in re.findall(r": (-?[\d.]+)", printed)]
     check("twelve digits at most", 20 < len(digits) and max(map(len, digits)) <= 12, digits)
     done = npksd("other.csv", "made.csv", "--quiet")
     check("--quiet prints p alone", done.stdout == b"0.002\n" and done.returncode == 1, done.stdout)
@@ -300,7 +300,8 @@ def test_refusals():
     bad("thousands and a decimal comma", '"3.775,33" has marks for thousands. Remove', "a;b\n3.775,33;2\n3;4\n")
     for cell, date in (("05/19/2025", "2025-05-19"), ("08.09.2025", "2025-09-08"), ("2025/5/9", "2025-05-09"),
                        ("05/06/2025", "2025-05-06 or 2025-06-05"), ("13/6/2025 12:00", "2025-06-13")):
-        bad(f"{cell} among numbers", f'"{cell}" is not a number: it looks like a date; write {date},', f"a,b\n{cell},2\n3,4\n")
+        bad(f"{cell} among numbers", f'"{cell}" is not a number: it looks like a date; write {date},',
+            f"a,b\n{cell},2\n3,4\n")
     for cell, hint in (("48.9%", "remove the %"), ("$3.10", "remove the $"),
                        ("7 \u20ac", "remove the \u20ac")):
         bad(f"{cell} among numbers", f'"{cell}" is not a number: {hint},', f"a,b\n{cell},2\n3,4\n")
@@ -341,8 +342,10 @@ def test_refusals():
     bad("one row", "too few rows: 1", "a,b\n1,2\n")
     bad("other names", ['has a column "c"', "--columns"], "a,b,c\n1,2,3\n4,5,6\n")
     bad("names in capitals", ['has a column "A", made.csv has none of that name (the names differ only in capitals)',
-                              'Columns of bad.csv: "A", "B"; of made.csv: "a", "b".', "in line 1 of made.csv"], "A,B\n1,2\n3,4\n")
-    bad("many other names", ['of bad.csv: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" and 2 more; of made.csv: "a", "b".'],
+                              'Columns of bad.csv: "A", "B"; of made.csv: "a", "b".', "in line 1 of made.csv"],
+        "A,B\n1,2\n3,4\n")
+    bad("many other names",
+        ['of bad.csv: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" and 2 more; of made.csv: "a", "b".'],
         ",".join(f"x{k}" for k in range(10)) + "\n" + ",".join("1" * 10) + "\n")
     text("typing.csv", "spice,speed\n" + "1,2\n3,4\n" * 20)
     for option in ("--columns", "--leave-out", "--categories"):
@@ -675,9 +678,11 @@ def test_copies():
     got = answer("a generator that memorised rows", "learnt.csv", "learnt_made.csv")
     check("memorised rows: counted", got.get("copies", {}).get("synthetic_rows") == 600, got.get("copies"))
     check("memorised rows: said", got.get("copies", {}).get("suspicious") and noted(got, "number for number"))
-    for files, words in ((("learnt.csv", "learnt_made.csv"), "number for number"), (("learnt.csv", "learnt.csv"), "same bytes")):
+    for files, words in ((("learnt.csv", "learnt_made.csv"), "number for number"),
+                         (("learnt.csv", "learnt.csv"), "same bytes")):
         said = " ".join(npksd(*files, "--report", "learnt.html").stdout.decode().split())
-        check(f"{words}: once, above the verdict", said.count(words) == 1 and said.index(words) < said.index(": p = "), said)
+        check(f"{words}: once, above the verdict",
+              said.count(words) == 1 and said.index(words) < said.index(": p = "), said)
         page = Path("learnt.html").read_text()
         check(f"{words}: above the verdict of the page", page.index(words) < page.index("class='verdict"))
     for sides, columns in ((6, 2), (2, 5), (20, 2)):
@@ -1013,8 +1018,8 @@ def test_watch():
     # settings are kept: the same may be given again, others are refused
     answer("the same settings", "--watch", "nights", *source, "--state", "watch.state", "--alpha", "1e-3", "--rows", 40,
            "--seed", 0, code=1)
-    for option, other, kept in (("--alpha", 0.05, 0.001), ("--seed", 7, 0), ("--replicates", 499, 199), ("--rows", 30, 40),
-                                ("--synthetic", "made.csv", "watch_made.csv"), ("--columns", "a", None),
+    for option, other, kept in (("--alpha", 0.05, 0.001), ("--seed", 7, 0), ("--replicates", 499, 199),
+                                ("--rows", 30, 40), ("--synthetic", "made.csv", "watch_made.csv"), ("--columns", "a", None),
                                 ("--server", "cat", None), ("--load", "watch.blob", None)):
         refuse(f"another {option}", [f"{option} {other}: the state watch.state was made with"
                                      + (f" {kept}." if kept is not None else f"out {option}."),
@@ -1032,14 +1037,16 @@ def test_watch():
     text("nights/names.csv", "a,b\n")
     got = answer("strays", "--watch", "nights", *source, code=1)
     check("strays are skipped with a note", evidence(got) == evidence(whole)
-          and noted(got, "nights/README.txt was skipped: not a .csv") and noted(got, "nights/empty.csv was skipped: it has no rows")
+          and noted(got, "nights/README.txt was skipped: not a .csv")
+          and noted(got, "nights/empty.csv was skipped: it has no rows")
           and noted(got, "nights/names.csv was skipped: it has no rows"), got.get("notes"))
     for name in ("README.txt", "empty.csv", "names.csv"):
         Path("nights", name).unlink()
     # a spread, not a mean; columns chosen once
     text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
     got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")
-    check("the spread is said", re.match(r"a \(mean .*, spread 0\.\d+ times, ", got.get("list", [{}])[0].get("column", "")),
+    check("the spread is said",
+          re.match(r"a \(mean .*, spread 0\.\d+ times, ", got.get("list", [{}])[0].get("column", "")),
           got.get("list"))
     text("unnamed.csv", csv(normal_rows(40, 2, 6)))
     got = answer("the columns of the state", "--watch", "unnamed.csv", "--state", "narrow.state")
@@ -1057,7 +1064,8 @@ def test_watch():
     refuse("a watch without source", "what should the recordings be compared with", "--watch", "nights")
     refuse("two sources", "not several", "--watch", "nights", *source, "--load", "watch.blob")
     for option, value in (("--replicates", 99), ("--rows", 40), ("--estimator", "poly")):
-        refuse(f"a blob and {option}", f"{option}: not with --load", "--watch", "nights", "--load", "watch.blob", option, value)
+        refuse(f"a blob and {option}", f"{option}: not with --load", "--watch", "nights",
+               "--load", "watch.blob", option, value)
     refuse("noise", "--smooth: not with --watch", "--watch", "nights", *source, "--smooth", "0.1")
     refuse("a state without watching", "--state: with --watch only", "same.csv", "made.csv", "--state", "x")
     state = Path("watch.state").read_bytes()
