@@ -210,7 +210,7 @@ void chart_columns(FILE *out, const comparison *c)
     fprintf(out,
             "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar "
             "is a smaller p; red "
-            "is at or below the level.",
+            "is at or below the level, and not just related to a column that is.",
             m, PLURAL(m));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
@@ -472,7 +472,7 @@ void chart_evidence(FILE *out, const double *evidence, const double *change, siz
     draw_line(out, x, y, evidence, count, "--observed");
     draw_x_axis(out, x, 230);
     fprintf(out,
-            "</svg><figcaption>Powers of ten over the number of recordings: 3 is a thousand times "
-            "the stake. The "
+            "</svg><figcaption>Powers of ten over the number of recordings: 3 means a factor "
+            "of 1000; the alarm line is 1/alpha. The "
             "evidence falls slowly while nothing differs.</figcaption></figure>\n");
 }

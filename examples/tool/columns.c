@@ -177,7 +177,7 @@ int looks_numeric(const char *line, char separator)
 
 /* ======== cells of a table ======== */
 
-enum { CELL_ROOM = 40 };
+enum { CELL_ROOM = 40, CELL_HINT = 100 };
 
 /* The text of a cell; that of a number is written into room. */
 static const char *cell_text(const table *t, size_t row, size_t column, char room[CELL_ROOM])
@@ -198,13 +198,64 @@ static cell_kind cell_read(const table *t, size_t row, size_t column, double *va
     return kind == CELL_BLANKS ? CELL_TEXT : kind;
 }
 
+/* A date of another style, said as ISO 8601 wants it; 0: none. */
+static int restyle_date(const char *text, char room[CELL_HINT])
+{
+    int first, month, last, used = 0;
+    char mark, again;
+    if (!isdigit((unsigned char)*text)
+        || sscanf(text, "%4d%c%2d%c%4d%n", &first, &mark, &month, &again, &last, &used) != 5
+        || mark != again || !strchr("/.-", mark) || (text[used] && text[used] != ' '))
+        return 0;
+    int year_first = first > 31, year = year_first ? first : last, day = year_first ? last : first;
+    if (!year_first && (month > 12 || (mark == '/' && day <= 12))) { /* 05/19/2025 */
+        int swapped = day;
+        day = month;
+        month = swapped;
+    }
+    if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31
+        || (year_first && mark == '-'))
+        return 0;
+    snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d", year, month, day);
+    if (mark == '/' && !year_first && day <= 12 && day != month)
+        snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d or %04d-%02d-%02d",
+                 year, month, day, year, day, month);
+    return 1;
+}
+
+/* A number with a unit, or a date of another style: what to do, as the end of a sentence. */
+static const char *text_hint(const char *text, char room[CELL_HINT])
+{
+    static const char *const units[] = { "%", "$", "\xe2\x82\xac", "\xc2\xa3", NULL };
+    size_t length = strlen(text);
+    if (restyle_date(text, room))
+        return room;
+    for (size_t k = 0; units[k] && length < 60; k++) {
+        const char *found = strstr(text, units[k]);
+        char rest[64];
+        double value;
+        if (!found)
+            continue;
+        snprintf(rest, sizeof rest, "%.*s%s", (int)(found - text), text, found + strlen(units[k]));
+        size_t blanks = strspn(rest, " "), end = strlen(rest);
+        while (end > blanks && rest[end - 1] == ' ')
+            rest[--end] = '\0';
+        cell_kind kind = classify(rest + blanks, &value);
+        if (kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_MARKED_NUMBER) {
+            snprintf(room, CELL_HINT, "remove the %s", units[k]);
+            return room;
+        }
+    }
+    return NULL;
+}
+
 /* What is wrong with a cell, as the end of: "1,5" ... */
 static const char *kind_problem(cell_kind kind)
 {
     switch (kind) {
     case CELL_INFINITE: return "is not a finite number. Remove the row";
+    case CELL_MARKED_NUMBER: return "has marks for thousands. Remove the thousands marks";
     case CELL_COMMA_NUMBER:
-    case CELL_MARKED_NUMBER:
         return "has a decimal comma (or a mark for thousands). A number is written with a decimal "
                "point and "
                "no other mark: 1234.5. Decimal commas are read where columns are separated by "
@@ -229,6 +280,11 @@ static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kin
              "fill it in, or "
              "leave the column out: --leave-out %.200s",
              where, text, name);
+    char hint_room[CELL_HINT];
+    const char *better = kind == CELL_TEXT ? text_hint(text, hint_room) : NULL;
+    if (better)
+        fail("%s: \"%.40s\" is not a number: %s, or leave the column out: --leave-out %.200s%s",
+             where, text, better, name, hint);
     fail("%s: \"%.40s\" %s, or leave the column out: --leave-out %.200s%s", where, text,
          kind_problem(kind), name, hint);
 }
@@ -347,7 +403,7 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
     index_names(&c->index, c->values, 0);
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < tables[k]->n; r++) {
-            char room[CELL_ROOM];
+            char room[CELL_ROOM], hint[CELL_HINT];
             double value;
             size_t place = tables[k]->picked[which];
             const char *text = cell_text(tables[k], r, place, room);
@@ -356,10 +412,13 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
                 continue;
             if (c->value_count == most && forced)
                 fail("--categories %s: more than %zu different values", c->name, most);
+            if (c->value_count == most && text_hint(text, hint))
+                refuse_cell(tables[k], r, place, CELL_TEXT, "");
             if (c->value_count == most)
                 fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
                      "than %zu "
-                     "different texts the column is no category by itself. Leave it out: "
+                     "different texts the column is not taken as a category automatically. Leave "
+                     "it out: "
                      "--leave-out %.200s; "
                      "or say that it is one: --categories %.200s",
                      tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,
@@ -373,11 +432,13 @@ static void collect_values(column_info *c, table **tables, size_t count, size_t 
     free_index(&c->index);
 }
 
-static void add_name(encoding *e, char *name, int other)
+static void add_name(encoding *e, const column_info *owner, char *name, int other)
 {
     e->names = (char **)memory(e->names, e->m + 1, sizeof *e->names);
     e->is_other = (char *)memory(e->is_other, e->m + 1, 1);
     e->is_other[e->m] = (char)other;
+    e->owner = (size_t *)memory(e->owner, e->m + 1, sizeof *e->owner);
+    e->owner[e->m] = (size_t)(owner - e->columns);
     e->names[e->m++] = name;
 }
 
@@ -390,15 +451,18 @@ static void add_category_names(encoding *e, const column_info *c)
         value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v]))
                                    : copy_text("(other)", 7);
         append(&name, "%s=%s", c->name, value);
-        add_name(e, name, v == c->value_count);
+        add_name(e, c, name, v == c->value_count);
         free(value);
     }
 }
 
 static void note_type(const column_info *c, const encoding *e, notes *list)
 {
-    char name[256];
+    char name[256], hint[CELL_HINT];
     cut_text(c->name, 40, 0, name, sizeof name);
+    if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[0], hint))
+        note(list, "Column %s: \"%.40s\" is not a number: %s, if it is not meant as a category.",
+             name, c->values[0], hint);
     if (c->type == COLUMN_CATEGORY)
         note(list,
              "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.",
@@ -466,7 +530,7 @@ void encoding_name(encoding *e)
         if (c->type == COLUMN_CATEGORY)
             add_category_names(e, c);
         else
-            add_name(e, copy_text(c->name, strlen(c->name)), 0);
+            add_name(e, c, copy_text(c->name, strlen(c->name)), 0);
     }
     size_t repeated = index_names(&index, e->names, e->m);
     if (repeated < e->m)

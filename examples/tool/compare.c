@@ -30,7 +30,7 @@ static void check_constants(comparison *c)
         fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file,
              b->file, both ? both : "", both && only ? ", " : "", only ? only : "");
     if (both)
-        note(&c->notes, "Constant, with the same value on both sides, and so of no weight: %s.",
+        note(&c->notes, "Constant, with the same value on both sides, and therefore ignored: %s.",
              both);
     if (only)
         note(&c->notes,
@@ -76,22 +76,24 @@ static void check_dependence(comparison *c)
              cut_text(d->names[worst], 40, 0, name, sizeof name), largest);
 }
 
-/* A generator that learnt rows by heart passes every test but this one. */
+/* A generator that memorised rows passes every test but this one. */
 static void check_copies(comparison *c)
 {
     const data *a = &c->observed, *b = &c->synthetic;
     c->copies = count_copies(a, b);
     if (c->copies.same_file)
-        note(&c->notes, "%s and %s hold the same bytes: this is one file compared with itself.",
-             a->file, b->file);
+        append(&c->warning, "%s and %s hold the same bytes: this is one file compared with itself.",
+               a->file, b->file);
     else if (c->copies.suspicious)
-        note(&c->notes,
-             "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
-             "than rows repeat "
-             "by nature (within %s %zu of %zu rows occur more than once). If the source has learnt "
-             "them by heart, "
-             "or the files overlap, p means nothing: test with rows that it has never seen.",
-             c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+        append(
+            &c->warning,
+            "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
+            "than rows repeat by nature (within %s %zu of %zu rows occur more than once). If the "
+            "source has memorised them, or the files overlap, p means nothing: test with rows "
+            "that it has never seen.",
+            c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+    if (c->warning)
+        note(&c->notes, "%s", c->warning);
 }
 
 /* A last, shorter block is left out. */
@@ -164,6 +166,32 @@ static void check_options(const char *problem)
     fail("--%s%s", option, problem + length);
 }
 
+/* Pairs of two values of one category: they exclude each other, which is no news. */
+static int is_own_pair(const encoding *e, size_t first, size_t second)
+{
+    return e->owner[first] == e->owner[second];
+}
+
+static size_t own_pairs(const encoding *e)
+{
+    enum { MOST = 1000 };
+    size_t count = 0;
+    for (size_t i = 0; i < e->m; i++)
+        for (size_t k = i + 1; k < e->m && is_own_pair(e, i, k); k++)
+            count++;
+    return count < MOST ? count : MOST;
+}
+
+static void leave_out_own_pairs(comparison *c)
+{
+    npksd_diagnosis *d = &c->diagnosis;
+    size_t kept = 0;
+    for (size_t k = 0; k < d->pair_count && kept < PAIRS; k++)
+        if (!is_own_pair(c->encoding, d->pairs[k].first, d->pairs[k].second))
+            d->pairs[kept++] = d->pairs[k];
+    d->pair_count = kept;
+}
+
 static void make_room(comparison *c)
 {
     size_t m = c->observed.m, n = c->observed.n;
@@ -176,8 +204,8 @@ static void make_room(comparison *c)
     d->coordinate_shift = space + 2 * m;
     d->coordinate_distance = space + 3 * m;
     d->row_influence = space + 4 * m;
-    d->pairs = c->pairs;
-    d->pair_capacity = PAIRS;
+    d->pair_capacity = PAIRS + own_pairs(c->encoding);
+    d->pairs = (npksd_pair *)memory(NULL, d->pair_capacity, sizeof *d->pairs);
     c->null_values = space + 4 * m + n;
 }
 
@@ -187,14 +215,17 @@ static void check_status(npksd_status status)
         fail("%s", npksd_status_string(status));
 }
 
-/* Adjusted p first, then the distance of the distributions. */
+/* Columns that differ come first, then those related to them; adjusted p, then the distance. */
 static void order_columns_and_rows(comparison *c)
 {
     size_t m = c->observed.m, n = c->observed.n;
     double *keys = (double *)memory(NULL, m > n ? m : n, sizeof *keys);
+    find_related(c);
+    leave_out_own_pairs(c);
     for (size_t i = 0; i < m; i++)
         keys[i] = 1e-6 * (double)c->diagnosis.coordinate_distance[i]
-            - (double)c->diagnosis.coordinate_p_adjusted[i];
+            - (double)c->diagnosis.coordinate_p_adjusted[i] + 4 * column_differs(c, i)
+            + 2 * c->related[i];
     c->column_order = sort_down(keys, m);
     for (size_t r = 0; r < n; r++)
         keys[r] = (double)c->diagnosis.row_influence[r];

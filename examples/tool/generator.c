@@ -59,10 +59,8 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     char *text = program_draw(source->program, stream_seed(s->options.seed, stream), next, &bytes);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
-        fail("the generator printed %zu row%s, but was asked for %zu ({rows} in CMD, or the "
-             "environment "
-             "variable NPKSD_ROWS): %s",
-             t->n, PLURAL(t->n), s->program.rows, s->program.command);
+        fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
+             s->program.rows, rows_words(&s->program), s->program.command);
     table_match(source->names, t);
     if (source->kept)
         table_keep(t, source->kept, source->kept_count);

@@ -6,7 +6,8 @@
 
 /* ======== values ======== */
 
-/* The fewest digits that give the same number back; JSON has no infinity. */
+/* The fewest digits that give the same number back; what lies behind the twelfth is rounding. JSON has
+   no infinity. */
 static void print_number(double value)
 {
     char text[40];
@@ -14,7 +15,7 @@ static void print_number(double value)
         fputs("null", stdout);
         return;
     }
-    for (int digits = 1; digits <= 17; digits++) {
+    for (int digits = 1; digits <= 12; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (strtod(text, NULL) == value)
             break;
@@ -58,6 +59,7 @@ static void print_columns(const comparison *c)
         member("p_adjusted", (double)d->coordinate_p_adjusted[i], ", ");
         member("p", (double)d->coordinate_p[i], ",\n          ");
         printf("\"differs\": %s, ", truth(column_differs(c, i)));
+        printf("\"related\": %s, ", truth(c->related[i]));
         member("shift", column_shift(c, i), ", ");
         member("distance", column_distance(c, i), ",\n          ");
         member("observed_mean", c->observed_mean[i], ", ");

@@ -30,15 +30,15 @@ static void print_help(const char *name)
           "  --leave-out LIST    test all but these       --categories LIST  not numbers\n"
           "  --missing drop      rows with missing values: drop, or refuse the file\n"
           "  --header, --no-header  line 1 is names or data (default: as it looks)\n"
-          "  --alpha 0.05        reject if p is not above --seed 0  any whole number\n"
+          "  --alpha 0.05        reject if p <= this      --seed 0  any whole number\n"
           "  --replicates 499, --pilot 200, --fit-rows 4000   more: finer, slower\n"
           "  --block 1, --take 1000  files: rows of a session; observed rows at most\n"
           "  --summary mean      scores look at: none all mean mean-var neighbours\n"
           "  --estimator auto    their shape: auto gauss poly spline rbf\n"
           "  --smooth 0          noise for all rows       --features 0  512: linear time\n"
           "  --jobs 1            programs at a time       --timeout 60  s for a data set\n"
-          "  --watch FOLDER      many recordings, one error; against --generator, --server,\n"
-          "    --synthetic FILE or --load BLOB; also --state FILE, --rows N, --save BLOB\n"
+          "  --watch FOLDER      many recordings, one false-alarm rate: with --generator,\n"
+          "   --server, --synthetic FILE, --load BLOB; --state FILE, --rows N, --save BLOB\n"
           "Exit status: 0 not rejected, 1 rejected (several: all) or alarm, 2 error.\n"
           "Example, as it is:\n",
           stdout);
@@ -159,6 +159,51 @@ static void read_program(settings *s, const char *name, const char *value)
     s->program.server = strcmp(name, "--server") == 0;
 }
 
+int is_given(const settings *s, const char *option)
+{
+    for (size_t k = 0; k < s->given.count; k++)
+        if (strcmp(s->given.items[k], option) == 0)
+            return 1;
+    return 0;
+}
+
+/* Texts as they are, numbers as counts or with a fraction. */
+char *option_value(const settings *s, const char *option)
+{
+    const npksd_options *o = &s->options;
+    const program_settings *p = &s->program;
+    const struct {
+        const char *option, *text;
+    } texts[] = { { "--generator", p->server ? NULL : p->command },
+                  { "--server", p->server ? p->command : NULL },
+                  { "--synthetic", s->synthetic },
+                  { "--load", s->load },
+                  { "--columns", s->format.use.text },
+                  { "--leave-out", s->format.leave_out.text },
+                  { "--categories", s->format.categories.text },
+                  { "--summary", summary_words[o->summary] },
+                  { "--estimator", estimator_words[o->estimator] } };
+    const struct {
+        const char *option;
+        double value;
+    } numbers[] = { { "--rows", (double)s->rows },
+                    { "--alpha", (double)s->watch_alpha },
+                    { "--replicates", (double)o->replicates },
+                    { "--pilot", (double)o->pilot },
+                    { "--fit-rows", (double)o->fit_rows },
+                    { "--features", (double)o->features } };
+    char *text = NULL;
+    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
+        if (strcmp(option, texts[k].option) == 0 && texts[k].text)
+            append(&text, "%s", texts[k].text);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+        if (strcmp(option, numbers[k].option) == 0)
+            append(&text, "%.10g", numbers[k].value);
+    if (strcmp(option, "--seed") == 0)
+        append(&text, "%llu", (unsigned long long)o->seed);
+    return text;
+}
+
 /* An option with a value; 0 = there is no such option. */
 static int read_option(settings *s, const char *name, const char *value, given_options *given)
 {
@@ -270,10 +315,12 @@ static void read_arguments(settings *s, int argc, char **argv)
             add_file(s, argv[k]);
         } else if (!read_flag(s, argv[k])) {
             int joined = argv[k][length] == '=';
-            if (!joined && k + 1 == argc)
-                fail("%s: a value should follow, or there is no such option (npksd --help)", name);
-            if (!read_option(s, name, joined ? argv[k] + length + 1 : argv[++k], &given))
+            const char *value = joined ? argv[k] + length + 1 : k + 1 < argc ? argv[++k] : NULL;
+            if (!read_option(s, name, value ? value : "", &given))
                 fail("%s: there is no such option; npksd --help lists them", name);
+            if (!value)
+                fail("%s: a value should follow", name);
+            note(&s->given, "%s", name);
         }
         free(name);
     }
@@ -316,7 +363,8 @@ static void read_table(session *run, table *t, const char *file)
 {
     table_read(t, file, &run->settings.format);
     if (t->unnamed_first)
-        note(&run->notes, "The first column of %s has no name and was left out: names of rows.",
+        note(&run->notes,
+             "The first column of %s has no name; it was taken as a row index and left out.",
              t->file);
     if (t->comments)
         note(&run->notes, "%d comment line%s at the top of %s %s skipped.", t->comments,

@@ -205,6 +205,12 @@ static void read_errors(program *p, job *j)
         p->said = clean_text(j->said, strcspn(j->said, "\n"));
 }
 
+const char *rows_words(const program_settings *p)
+{
+    return p->server ? "the first number of each line that it reads"
+                     : "{rows} in CMD, or the environment variable NPKSD_ROWS";
+}
+
 /* Counts lines; an empty one ends the answer of a server. */
 static void look_at(program *p, job *j, size_t from)
 {
@@ -224,10 +230,8 @@ static void look_at(program *p, job *j, size_t from)
             j->line_empty = 0;
     }
     if (j->lines > p->settings.rows + EXTRA_LINES || j->bytes > p->most_bytes)
-        fail("the generator prints more than the %zu rows that it was asked for ({rows} in CMD, or "
-             "the "
-             "environment variable NPKSD_ROWS): %s",
-             p->settings.rows, j->command);
+        fail("the generator prints more than the %zu rows that it was asked for (%s): %s",
+             p->settings.rows, rows_words(&p->settings), j->command);
 }
 
 /* Returns 0 at the end of the stream. */
@@ -278,7 +282,9 @@ static void finish_job(program *p, job *j)
              "there are no more, and answers each with CSV and an empty line: %s%s",
              j->command, quote_errors(j));
     if (j->bytes == 0)
-        fail("the generator printed nothing: %s%s", j->command, quote_errors(j));
+        fail("the generator printed nothing. If it reads lines \"rows seed\", is it meant for "
+             "--server? %s%s",
+             j->command, quote_errors(j));
     j->state = JOB_DONE;
 }
 

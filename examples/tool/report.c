@@ -57,19 +57,25 @@ static void column_table(FILE *out, const comparison *c)
             "<th>observed mean</th><th>sd</th><th>synthetic mean</th><th>sd</th></tr>\n");
     for (size_t k = 0; k < shown; k++) {
         size_t i = c->column_order[k];
+        column_type type = type_of(c->encoding, i);
+        char here[48], there[48];
         fprintf(out, "<tr><td>");
         page_name(out, c->observed.names[i], 40);
         fprintf(out,
-                "</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%.5g</td><td "
+                "%s</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%s</td><td "
                 "class='o'>%.5g</td>"
-                "<td class='s'>%.5g</td><td class='s'>%.5g</td></tr>\n",
-                (double)d->coordinate_p_adjusted[i], column_shift(c, i), column_distance(c, i),
-                c->observed_mean[i], c->observed_sd[i], c->synthetic_mean[i], c->synthetic_sd[i]);
+                "<td class='s'>%s</td><td class='s'>%.5g</td></tr>\n",
+                c->related[i] ? " (related)" : "", (double)d->coordinate_p_adjusted[i],
+                column_shift(c, i), column_distance(c, i),
+                value_text(type, c->observed_mean[i], here), c->observed_sd[i],
+                value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
     }
     fprintf(out,
             "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
             "deviations. Distance: "
-            "largest difference of the distribution functions, 0 to 1.</p>\n",
+            "largest difference of the distribution functions, 0 to 1. (related): marked only "
+            "because it "
+            "is related to columns that changed.</p>\n",
             c->settings->program.command ? "the generator's" : "synthetic");
 }
 
@@ -99,6 +105,7 @@ static void pair_table(FILE *out, const comparison *c)
 static void row_table(FILE *out, const comparison *c)
 {
     const data *d = &c->observed;
+    char room[48];
     fprintf(out,
             "<h2>Which rows contribute most?</h2>\n<div "
             "class='scroll'><table><tr><th>%s</th><th>contribution"
@@ -114,8 +121,12 @@ static void row_table(FILE *out, const comparison *c)
         size_t row = c->row_order[k];
         fprintf(out, "<tr><td>%zu</td><td>%.3g</td>", d->lines[row],
                 (double)c->diagnosis.row_influence[row]);
-        for (size_t i = 0; i < ROW_COLUMNS && i < d->m; i++)
-            fprintf(out, "<td>%.6g</td>", (double)d->rows[row * d->m + c->column_order[i]]);
+        for (size_t i = 0; i < ROW_COLUMNS && i < d->m; i++) {
+            size_t column = c->column_order[i];
+            fprintf(out, "<td>%s</td>",
+                    value_text(type_of(c->encoding, column), (double)d->rows[row * d->m + column],
+                               room));
+        }
         fprintf(out, "</tr>\n");
     }
     fprintf(out, "</table></div>\n");
@@ -223,6 +234,11 @@ static void verdict_item(FILE *out, const char *label, const char *text)
 
 static void verdict_box(FILE *out, const comparison *c)
 {
+    if (c->warning) {
+        fprintf(out, "<p><b>");
+        page_text(out, c->warning);
+        fprintf(out, "</b></p>\n");
+    }
     fprintf(out, "<div class='verdict%s'><strong>", c->result.reject ? " rejected" : "");
     page_text(out, c->headline);
     fprintf(out, "</strong><ul>\n");

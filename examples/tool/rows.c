@@ -39,6 +39,16 @@ int is_constant(const data *d, size_t column)
     return 1;
 }
 
+/* Beyond the 5 % point of Kolmogorov and Smirnov, or with clearly another spread; that of a share
+   follows from its mean. */
+int has_changed(const column_change *c, double rows)
+{
+    double spread = c->sd / c->other_sd;
+    int is_share = c->type == COLUMN_CATEGORY || c->type == COLUMN_FLAG;
+    return c->distance >= 1.358 / sqrt(rows)
+        || (!is_share && (spread < 2.0 / 3 || spread > 3.0 / 2));
+}
+
 /* Indices 0 .. count-1 with the largest key first; equal keys keep their order. */
 size_t *sort_down(const double *keys, size_t count)
 {

@@ -4,7 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[] = "npksd watch 1";
+const char *const kept_options[KEPT_OPTIONS] = {
+    "--generator", "--server",   "--synthetic", "--load",       "--rows",       "--alpha",
+    "--seed",      "--columns",  "--leave-out", "--categories", "--replicates", "--pilot",
+    "--fit-rows",  "--features", "--summary",   "--estimator"
+};
+
+static const char magic[] = "npksd watch 2";
 
 /* ======== writing ======== */
 
@@ -45,12 +51,24 @@ static void put_columns(FILE *out, const watcher *w)
     }
 }
 
+static void put_options(FILE *out, const watcher *w)
+{
+    put_count(out, "header", (size_t)(w->settings->format.header + 1));
+    for (size_t k = 0; k < KEPT_OPTIONS; k++) {
+        put_count(out, "used", w->kept_values[k] != NULL);
+        put_text(out, kept_options[k], w->kept_values[k] ? w->kept_values[k] : "");
+    }
+}
+
 static void put_all(FILE *out, const void *what)
 {
     const watcher *w = (const watcher *)what;
     put_text(out, "file", magic);
     put_count(out, "rows", w->n);
+    put_options(out, w);
     put_columns(out, w);
+    put(out, "mean", w->mean, w->encoding.m * sizeof *w->mean);
+    put(out, "sd", w->sd, w->encoding.m * sizeof *w->sd);
     put(out, "blob", w->blob, w->blob_bytes);
     put(out, "monitor", &w->monitor, sizeof w->monitor);
     put(out, "memory", w->memory, w->count * sizeof *w->memory);
@@ -156,6 +174,42 @@ static void get_columns(reader *r, watcher *w)
     encoding_name(e);
 }
 
+/* What is given anew must be what it was; what is not given is what it was. */
+static void check_option(const watcher *w, const reader *r, size_t k)
+{
+    const char *option = kept_options[k], *kept = w->kept_values[k];
+    char *given = is_given(w->settings, option) ? option_value(w->settings, option) : NULL;
+    if (given && (!kept || strcmp(given, kept) != 0))
+        fail("%s %s: the state %s was made with%s %s. Leave the option out to go on with that, or "
+             "delete the state to start again",
+             option, given, r->file, kept ? "" : "out", kept ? kept : option);
+    free(given);
+}
+
+static void get_options(reader *r, watcher *w)
+{
+    table_format *format = &w->settings->format;
+    struct {
+        const char *option;
+        column_list *list;
+    } lists[] = { { "--columns", &format->use },
+                  { "--leave-out", &format->leave_out },
+                  { "--categories", &format->categories } };
+    int header = (int)get_count(r, "header") - 1;
+    if (header > 1)
+        refuse_state(r);
+    format->header = format->header < 0 ? header : format->header;
+    for (size_t k = 0; k < KEPT_OPTIONS; k++) {
+        int used = get_count(r, "used") > 0;
+        char *value = get_text(r, kept_options[k]);
+        w->kept_values[k] = used ? value : NULL;
+        check_option(w, r, k);
+        for (size_t i = 0; used && i < sizeof lists / sizeof *lists; i++)
+            if (strcmp(lists[i].option, kept_options[k]) == 0 && lists[i].list->count == 0)
+                list_read(lists[i].list, lists[i].option, value);
+    }
+}
+
 static void get_recordings(reader *r, watcher *w)
 {
     w->count = w->before = get_list_length(r, "recordings");
@@ -192,7 +246,12 @@ int state_load(watcher *w, const char *file)
     if (length != strlen(magic) || memcmp(first, magic, length) != 0)
         refuse_state(&r);
     w->n = get_count(&r, "rows");
+    get_options(&r, w);
     get_columns(&r, w);
+    w->mean = (double *)memory(NULL, 2 * w->encoding.m, sizeof *w->mean);
+    w->sd = w->mean + w->encoding.m;
+    get_exactly(&r, "mean", w->mean, w->encoding.m * sizeof *w->mean);
+    get_exactly(&r, "sd", w->sd, w->encoding.m * sizeof *w->sd);
     const char *blob = get(&r, "blob", &w->blob_bytes);
     w->blob = copy_text(blob, w->blob_bytes);
     get_exactly(&r, "monitor", &w->monitor, sizeof w->monitor);

@@ -8,18 +8,67 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ======== which columns ======== */
+
+char *list_names(char *const *names, size_t count)
+{
+    enum { SHOWN = 8 };
+    char *text = NULL, cut[256];
+    for (size_t i = 0; i < count && i < SHOWN; i++)
+        append(&text, "%s\"%s\"", i ? ", " : "", cut_text(names[i], 40, 0, cut, sizeof cut));
+    if (count > SHOWN)
+        append(&text, " and %zu more", count - SHOWN);
+    return text;
+}
+
+/* How many letters must be changed, put in or taken away? Capitals do not count. */
+static size_t count_edits(const char *a, const char *b)
+{
+    enum { MOST = 60 };
+    size_t row[MOST + 1], length = strlen(b) < MOST ? strlen(b) : MOST;
+    for (size_t k = 0; k <= length; k++)
+        row[k] = k;
+    for (size_t i = 0; a[i] && i < MOST; i++) {
+        size_t corner = row[0];
+        row[0] = i + 1;
+        for (size_t k = 1; k <= length; k++) {
+            int other = tolower((unsigned char)a[i]) != tolower((unsigned char)b[k - 1]);
+            size_t least = corner + (size_t)other;
+            corner = row[k];
+            least = row[k] + 1 < least ? row[k] + 1 : least;
+            row[k] = row[k - 1] + 1 < least ? row[k - 1] + 1 : least;
+        }
+    }
+    return row[length];
+}
+
+static char *find_near(const name_index *index, size_t columns, const char *name)
+{
+    size_t best = 0, fewest = SIZE_MAX;
+    for (size_t i = 0; i < columns; i++) {
+        size_t edits = count_edits(index->names[i], name);
+        if (edits < fewest) {
+            fewest = edits;
+            best = i;
+        }
+    }
+    return copy_text(index->names[best], strlen(index->names[best]));
+}
 
 void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
+    list->text = text;
     while (*text) {
         size_t length = strcspn(text, ","), k = list->count++;
         list->items = (char **)memory(list->items, list->count, sizeof *list->items);
         list->found = (int *)memory(list->found, list->count, sizeof *list->found);
+        list->near = (char **)memory(list->near, list->count, sizeof *list->near);
         list->items[k] = copy_text(text, length);
         list->found[k] = 0;
+        list->near[k] = NULL;
         text += length + (text[length] == ',');
     }
     if (list->count == 0)
@@ -46,8 +95,11 @@ static void list_mark(column_list *list, const name_index *index, size_t columns
         long long found = find_name(index, list->items[k]);
         if (found != NOT_FOUND)
             first = last = (size_t)found + 1;
-        else if (!is_range(list->items[k], &first, &last) || last > columns)
+        else if (!is_range(list->items[k], &first, &last) || last > columns) {
+            if (!list->near[k])
+                list->near[k] = find_near(index, columns, list->items[k]);
             continue;
+        }
         list->found[k] = 1;
         memset(marks + first - 1, 1, last - first + 1);
     }
@@ -57,7 +109,8 @@ void list_check(const column_list *list)
 {
     for (size_t k = 0; k < list->count; k++)
         if (!list->found[k])
-            fail("%s %s: there is no such column", list->option, list->items[k]);
+            fail("%s %s: there is no such column; the nearest name is \"%.200s\"", list->option,
+                 list->items[k], list->near[k] ? list->near[k] : "");
 }
 
 static char *new_marks(size_t columns, int value)
@@ -85,8 +138,9 @@ static void pick_columns(table *t, table_format *format)
     list_mark(&format->categories, &index, t->columns, t->forced);
     for (size_t k = 0; k < wanted->count; k++) { /* left out may be what one file does not have */
         if (!wanted->found[k])
-            fail("%s: --columns %s: there is no such column among its %zu", t->file,
-                 wanted->items[k], t->columns);
+            fail("%s: --columns %s: there is no such column among its %zu; the nearest name is "
+                 "\"%.200s\"",
+                 t->file, wanted->items[k], t->columns, wanted->near[k]);
         wanted->found[k] = 0; /* the next file is asked again */
     }
     if (t->unnamed_first && wanted->count == 0 && t->columns > 1)
@@ -144,8 +198,13 @@ static char *quoted_field(csv_reader *csv, size_t *line)
         *line += *csv->at == '\n';
         *to++ = *csv->at;
     }
+    const char *closed = csv->at;
     while (is_blank(csv, *csv->at))
         csv->at++;
+    if (!ends_field(csv) && csv->at > closed)
+        fail("%s, line %zu: quoted text with blanks between. Columns are separated by commas, "
+             "semicolons or tabs, not by blanks; in R, write.csv does so",
+             csv->table->file, *line);
     if (!ends_field(csv))
         fail("%s, line %zu: text after a closing quote; inside quotes, a quote is written \"\"",
              csv->table->file, *line);
@@ -575,15 +634,35 @@ static char **picked_names(const table *t)
     return names;
 }
 
-static void require_names(const table *a, char *const *names, const table *b,
+/* Names that are the same but for capitals, in any order? */
+static int differ_in_capitals(char *const *names, size_t count, char *const *others,
+                              size_t other_count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < other_count; k++)
+            if (strcasecmp(names[i], others[k]) == 0) {
+                found++;
+                break;
+            }
+    return found == count && count == other_count;
+}
+
+static void require_names(const table *a, char *const *names, const table *b, char *const *others,
                           const name_index *index)
 {
-    for (size_t i = 0; i < a->m; i++)
-        if (find_name(index, names[i]) == NOT_FOUND)
-            fail("%s has a column \"%.200s\", %s has none of that name (its first is \"%.200s\"). "
-                 "Both need "
-                 "the same columns; choose with --columns or --leave-out",
-                 a->file, names[i], b->file, b->names[b->picked[0]]);
+    size_t i = 0;
+    while (i < a->m && find_name(index, names[i]) != NOT_FOUND)
+        i++;
+    if (i < a->m)
+        fail(
+            "%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
+            "Both need the same columns: rename them in line 1 of %s, or choose with --columns or "
+            "--leave-out",
+            a->file, names[i], b->file,
+            differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
+                                                          : "",
+            a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file);
 }
 
 int table_match(const table *first, table *other)
@@ -601,8 +680,8 @@ int table_match(const table *first, table *other)
     name_index index, other_index;
     index_names(&index, names, first->m);
     index_names(&other_index, other_names, other->m);
-    require_names(first, names, other, &other_index);
-    require_names(other, other_names, first, &index);
+    require_names(first, names, other, other_names, &other_index);
+    require_names(other, other_names, first, names, &index);
     size_t *picked = (size_t *)memory(NULL, first->m, sizeof *picked);
     for (size_t i = 0; i < first->m; i++) {
         size_t from = (size_t)find_name(&other_index, names[i]);

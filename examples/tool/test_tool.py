@@ -121,6 +121,9 @@ def test_verdicts():
     check("nothing to name when nothing differs", "no column and no pair" in same.get("where", "")
           and same.get("kind") == "", same.get("where"))
     check("numbers in JSON are short", '"p_value": 0.002,' in npksd("other.csv", "made.csv", "--json").stdout.decode())
+    printed = npksd("other.csv", "made.csv", "--json").stdout.decode()
+    digits = [part.lstrip("-0.").replace(".", "") for part in re.findall(r": (-?[\d.]+)", printed)]
+    check("twelve digits at most", 20 < len(digits) and max(map(len, digits)) <= 12, digits)
     done = npksd("other.csv", "made.csv", "--quiet")
     check("--quiet prints p alone", done.stdout == b"0.002\n" and done.returncode == 1, done.stdout)
     for status, file in ((0, "same.csv"), (1, "other.csv")):
@@ -182,6 +185,20 @@ def test_reasons():
           got.get("where"))
     said = npksd("changed.csv", "changed_made.csv").stdout.decode()
     check("the pair is in the text", "pair of columns" in said and "* x0" in said, said)
+    # y and z go together, only x is shifted
+    def related(count, seed, shift):
+        return [[x + shift, y, 0.9 * y + 0.19 ** 0.5 * z] for x, y, z in normal_rows(count, 3, seed)]
+    got = changed("related columns", related(100, 5, 1.0), related(1000, 2, 0.0))
+    check("only the shifted column differs", [c["name"] for c in got.get("columns", []) if c["differs"]] == ["x0"]
+          and [c["name"] for c in got["columns"] if c["related"]] == ["x2", "x1"]
+          and "Marked only because they are related to it: x2, x1." in got["where"], got.get("where"))
+    said = npksd("changed.csv", "changed_made.csv", "--report", "related.html").stdout.decode()
+    check("only the shifted column has a star", re.findall(r"^([*~]) (x\d)", said, re.M)
+          == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
+    check("the page says which are related", Path("related.html").read_text().count(" (related)</td>") == 2)
+    got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
+    check("a changed spread is said", re.search(r"x0 \(mean .*, spread 0\.[45]\d times, ", got.get("where", "")),
+          got.get("where"))
     # two files of equal length, and more observed rows than synthetic ones
     for count in (60, 30):
         got = changed(f"{count} synthetic rows", normal_rows(60, 2, 31, 1.0),
@@ -280,6 +297,19 @@ def test_refusals():
     bad("words among numbers", ['line 2, column 1 (a): "red" is not a number', "--leave-out a", "--categories a"],
         "a,b\nred,2\nblue,4\n")
     bad("dates among numbers", '"2024-05-31" is a date or a time', "a,b\n2024-05-31,2\n3,4\n")
+    bad("thousands and a decimal comma", '"3.775,33" has marks for thousands. Remove', "a;b\n3.775,33;2\n3;4\n")
+    for cell, date in (("05/19/2025", "2025-05-19"), ("08.09.2025", "2025-09-08"), ("2025/5/9", "2025-05-09"),
+                       ("05/06/2025", "2025-05-06 or 2025-06-05"), ("13/6/2025 12:00", "2025-06-13")):
+        bad(f"{cell} among numbers", f'"{cell}" is not a number: it looks like a date; write {date},',
+            f"a,b\n{cell},2\n3,4\n")
+    for cell, hint in (("48.9%", "remove the %"), ("$3.10", "remove the $"),
+                       ("7 \u20ac", "remove the \u20ac")):
+        bad(f"{cell} among numbers", f'"{cell}" is not a number: {hint},', f"a,b\n{cell},2\n3,4\n")
+    text("percent.csv", "a\n" + "".join(f"{k}.5%\n" for k in range(30)))
+    refuse("a column of percents", ['"20.5%" is not a number: remove the %'], "percent.csv", "percent.csv")
+    text("percent.csv", "a,b\n" + "".join(f"{k % 9}.5%,{k * k}\n" for k in range(30)))
+    check("few percents are a category with a note", any('"0.5%" is not a number: remove the %' in n for n in answer(
+        "few percents", "percent.csv", "percent.csv").get("notes", [])))
     bad("flags among numbers", '"yes" is not a number, but other values', "a,b\nyes,2\n3,4\n")
     bad("a day that does not exist", '"2023-02-29" is not a number', "a,b\n2023-02-29,2\n3,4\n")
     bad("escape sequences", '" [2Jx" is not a number', "a,b\n\x1b[2Jx,2\n")
@@ -294,7 +324,7 @@ def test_refusals():
     bad("decimal commas and points", 'line 2, column 1 (a): "1,5" has a decimal comma', "a;b\n1,5;2.5\n3;4\n")
     bad("a decimal comma as separator", ["line 2: 4 fields, but line 1 has 2", "Decimal commas?"],
         "a,b\n1,5,2,5\n")
-    bad("thousands", '"1,234.5" has a decimal comma (or a mark for thousands)',
+    bad("thousands", '"1,234.5" has marks for thousands. Remove the thousands marks',
         'a,b\n"1,234.5",2\n')
     bad("blanks as separator", "not by blanks", "1 2\n3 4\n")
     bad("a mixed first line", ["line 1: both numbers and words", "--no-header"], "a,2020\nx,2\n")
@@ -302,6 +332,7 @@ def test_refusals():
     bad("two columns of one name", 'columns 1 and 2 are both called "a"', "a,a\n1,2\n")
     bad("an open quote", "line 2: a quote (\") is opened here and never closed", 'a,b\n"1,2\n3,4\n')
     bad("text behind a quote", "line 2: text after a closing quote", 'a,b\n"1"5,2\n3,4\n')
+    bad("R's write.table", ["line 1: quoted text with blanks", "write.csv"], '"a" "b"\n"1" 0.5 0.7\n"2" 0.1 0.2\n')
     bad("binary", "line 2: a zero byte; this is not a text file", b"a,b\n1,\0\n")
     bad("a zero byte inside quotes", "line 2: a zero byte", b'a,b\n"1\x003",2\n4,5\n')
     bad("UTF-16", "UTF-16", "a,b\n1,2\n".encode("utf-16"))
@@ -310,6 +341,15 @@ def test_refusals():
     bad("names alone", "no rows below the line of names", "a,b\n")
     bad("one row", "too few rows: 1", "a,b\n1,2\n")
     bad("other names", ['has a column "c"', "--columns"], "a,b,c\n1,2,3\n4,5,6\n")
+    bad("names in capitals", ['has a column "A", made.csv has none of that name (the names differ only in capitals)',
+                              'Columns of bad.csv: "A", "B"; of made.csv: "a", "b".', "in line 1 of made.csv"],
+        "A,B\n1,2\n3,4\n")
+    bad("many other names",
+        ['of bad.csv: "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7" and 2 more; of made.csv: "a", "b".'],
+        ",".join(f"x{k}" for k in range(10)) + "\n" + ",".join("1" * 10) + "\n")
+    text("typing.csv", "spice,speed\n" + "1,2\n3,4\n" * 20)
+    for option in ("--columns", "--leave-out", "--categories"):
+        refuse(f"a typing error in {option}", 'the nearest name is "speed"', "typing.csv", "typing.csv", option, "Sped")
     bad("a name too few", 'has a column "b", bad.csv has none', "a\n1\n2\n")
     bad("other numbers of columns", "has 3 columns in use, made.csv has 2", "1,2,3\n4,5,6\n")
     bad("a column that is not there", "--columns z: there is no such column", "a,b\n1,2\n3,4\n",
@@ -339,7 +379,7 @@ def test_refusals():
     text("half_made.csv", csv([[x, 2.0, 6.0] for x, _ in normal_rows(600, 2, 8)], ["a", "b", "c"]))
     got = answer("a constant column that is another", "half.csv", "half_made.csv", code=1)
     notes = got.get("notes", [])
-    check("constant columns are named", any("of no weight: b." in n for n in notes)
+    check("constant columns are named", any("therefore ignored: b." in n for n in notes)
           and any("not the same in the observed ones: c." in n for n in notes), notes)
     answer("one constant column", "half.csv", "half_made.csv", "--leave-out", "c", code=0)
 
@@ -351,7 +391,9 @@ def test_options():
     refuse("a file that is not there", "nowhere.csv: No such file", "nowhere.csv", "made.csv")
     refuse("a folder", "cannot be read", ".", "made.csv")
     refuse("an unknown option", "--hurry: there is no such option", *both, "--hurry", "1")
-    refuse("an option without value", "--seed: a value should follow", *both, "--seed")
+    refuse("an unknown option at the end", "--hurry: there is no such option", *both, "--hurry")
+    refuse("a report without a name", "--report: a value should follow", *both, "--report")
+    refuse("an option without value", "a whole number from 0 to 2^64-1 should follow", *both, "--seed")
     refuse("a word for a number", "--alpha much: a number from", *both, "--alpha", "much")
     refuse("a number out of range", "--alpha 2: a number from", *both, "--alpha", "2")
     refuse("half a replicate", "--replicates 9.5: a whole number", *both, "--replicates", "9.5")
@@ -394,7 +436,7 @@ def test_options():
     check("no copies, no note", not any("number for number" in n for n in base.get("notes", [])))
     copied = normal_rows(60, 2, 1)[:30] + normal_rows(600, 2, 3)
     text("copied.csv", csv(copied, NAMES))
-    notes = answer("learnt by heart", "same.csv", "copied.csv").get("notes", [])
+    notes = answer("memorised rows", "same.csv", "copied.csv").get("notes", [])
     check("copies are noted", any("30 of the 630 rows of copied.csv are observed rows" in n for n in notes), notes)
     check("the same file twice", any("same bytes" in n for n in answer("twice", "same.csv", "same.csv")["notes"]))
     for size in (1e300, 1.7e308, 1e-300, 1e-320):
@@ -512,6 +554,25 @@ def test_dates():
     text("t_made.csv", stamps(800, 2, ways["days"][0]))
     got = answer("other dates", "t.csv", "t_made.csv", code=1)
     check("the dates differ", "column t (mean lower" in got.get("where", ""), got.get("where"))
+    check("means of dates are dates", re.search(r"sd: 2024-02-0\d against 2024-02-1\d, ", got.get("where", "")),
+          got.get("where"))
+    check("and in the table", re.search(r"^\* t .* 2024-02-0\d .* 2024-02-1\d ",
+                                        npksd("t.csv", "t_made.csv").stdout.decode(), re.M))
+    for day in ("1969-12-31", "2000-02-29", "2023-03-01", "2100-03-01", "0001-01-01"):
+        text("t.csv", "t\n" + f"{day}\n" * 20)
+        text("t_made.csv", "t\n" + "".join(f"2024-02-{k % 28 + 1:02}\n" for k in range(200)))
+        got = answer(f"the day {day}", "t.csv", "t_made.csv", code=1)
+        check(f"the day {day} is shown", f": {day} against 2024-02-14" in got.get("where", ""), got.get("where"))
+    dice = random.Random(8)
+    for file, count, share in (("t.csv", 100, 0.1), ("t_made.csv", 1000, 0.5)):
+        text(file, "colour,size\n" + "".join(
+            f"{'red' if dice.random() < share else dice.choice(['blue', 'green'])},{dice.gauss(0, 1)!r}\n"
+            for _ in range(count)))
+    got = answer("a share", "t.csv", "t_made.csv", code=1)
+    check("shares are said as such", re.search(r"colour=red \(\d+ % against [45]\d(\.\d)? %\)", got.get("where", "")),
+          got.get("where"))
+    check("pairs of one category are not listed", got.get("pairs") and all(
+        "size" in (pair["first"], pair["second"]) for pair in got["pairs"]), got.get("pairs"))
 
 
 def test_dialects_of_programs():
@@ -614,9 +675,16 @@ def test_copies():
     rows = normal_rows(60, 2, 41)
     text("learnt.csv", csv(rows, NAMES))
     text("learnt_made.csv", csv([dice.choice(rows) for _ in range(600)], NAMES))
-    got = answer("a generator that learnt by heart", "learnt.csv", "learnt_made.csv")
-    check("learnt by heart: counted", got.get("copies", {}).get("synthetic_rows") == 600, got.get("copies"))
-    check("learnt by heart: said", got.get("copies", {}).get("suspicious") and noted(got, "number for number"))
+    got = answer("a generator that memorised rows", "learnt.csv", "learnt_made.csv")
+    check("memorised rows: counted", got.get("copies", {}).get("synthetic_rows") == 600, got.get("copies"))
+    check("memorised rows: said", got.get("copies", {}).get("suspicious") and noted(got, "number for number"))
+    for files, words in ((("learnt.csv", "learnt_made.csv"), "number for number"),
+                         (("learnt.csv", "learnt.csv"), "same bytes")):
+        said = " ".join(npksd(*files, "--report", "learnt.html").stdout.decode().split())
+        check(f"{words}: once, above the verdict",
+              said.count(words) == 1 and said.index(words) < said.index(": p = "), said)
+        page = Path("learnt.html").read_text()
+        check(f"{words}: above the verdict of the page", page.index(words) < page.index("class='verdict"))
     for sides, columns in ((6, 2), (2, 5), (20, 2)):
         for name, count in (("bits.csv", 80), ("bits_made.csv", 1500)):
             text(name, csv([[dice.randrange(sides) for _ in range(columns)] for _ in range(count)]))
@@ -782,6 +850,7 @@ def test_generators():
     bad("that does not exist", "exit status 127 (no such program)", "no-such-program-here")
     bad("that crashes", "ended by signal 9", "kill -9 $$")
     bad("that is silent", "printed nothing", "true")
+    bad("that is a server", "printed nothing. If it reads lines \"rows seed\", is it meant for --server?", AWK_SERVER)
     bad("that miscounts", "printed 2 rows, but was asked for 40", "printf 'a,b\\n1,2\\n3,4\\n'")
     bad("that repeats itself", ["the same rows for every seed", "{seed}"],
         UNIFORM.replace("{seed}", "7"))
@@ -845,6 +914,8 @@ def test_programs():
         "echo no licence >&2; exit 3")
     bad("that serves once", "ended before it was told to", "--server", f"read x; {AWK_SERVER.split('do ')[1].split(';')[0]}")
     bad("that forgets the empty line", ["took more than 0.3 s", "flush its output"], "--server", "cat", "--timeout", "0.3")
+    bad("that serves too few rows", "but was asked for 80 (the first number of each line that it reads)", "--server",
+        "while read x; do printf '1,2,3\\n4,5,6\\n\\n'; done")
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
     bad("that serves the same rows", "the same rows for every seed", "--server",
         AWK_SERVER.replace("seed=$seed", "seed=7"))
@@ -890,7 +961,7 @@ def test_program_columns():
                                               if c["name"] == "colour=(other)"] == [True])
     check("said", noted(first, "colour is a category", "preliminary draw") and noted(first, "id was left out"),
           first.get("notes"))
-    check("an empty (other) is not worth a note", not noted(first, "of no weight"), first.get("notes"))
+    check("an empty (other) is not worth a note", not noted(first, "therefore ignored"), first.get("notes"))
     text("c3.csv", recording(["red"]).replace(",red", ",", 1))
     refuse("missing values with a program", "line 2, column 3 (colour): a missing value", "c3.csv", "--generator", make,
            *quick)
@@ -933,6 +1004,9 @@ def test_watch():
           == [f"nights/night_{k}.csv" for k in range(1, 25)])
     check("rows of the file are counted", noted(whole, f"{40 * 232} of the {40 * 232} rows of watch_made.csv"))
     page = Path("watch.html").read_text()
+    promise = "the chance that the evidence ever raises a false alarm is at most 0.001 (alpha)"
+    check("the page has the promise", promise in page)
+    check("the text has the promise", promise in " ".join(npksd("--watch", "sound", *source).stdout.decode().split()))
     check("the page shows the evidence", "aria-label='evidence'" in page and "ALARM" in page and "night_24" in page)
     first = [f"nights/night_{k}.csv" for k in range(1, 11)]
     part = answer("the first ten", "--watch", *first, *source, "--state", "watch.state", code=0)
@@ -941,12 +1015,42 @@ def test_watch():
     check("a state goes on as if there had been no break", evidence(rest) == evidence(whole) and rest.get("new") == 14)
     again = answer("nothing new", "--watch", "nights", "--state", "watch.state", code=1)
     check("nothing is added twice", again.get("new") == 0 and evidence(again) == evidence(whole))
+    # settings are kept: the same may be given again, others are refused
+    answer("the same settings", "--watch", "nights", *source, "--state", "watch.state", "--alpha", "1e-3", "--rows", 40,
+           "--seed", 0, code=1)
+    for option, other, kept in (("--alpha", 0.05, 0.001), ("--seed", 7, 0), ("--replicates", 499, 199),
+                                ("--rows", 30, 40), ("--synthetic", "made.csv", "watch_made.csv"), ("--columns", "a", None),
+                                ("--server", "cat", None), ("--load", "watch.blob", None)):
+        refuse(f"another {option}", [f"{option} {other}: the state watch.state was made with"
+                                     + (f" {kept}." if kept is not None else f"out {option}."),
+                                     "delete the state to start again"],
+               "--watch", "nights", "--state", "watch.state", option, other)
     text("nights/night_3.csv", night(333))
     check("a changed file is noted", noted(answer("changed", "--watch", "nights", "--state", "watch.state", code=1),
                                            "night_3.csv has changed"))
     text("nights/night_3.csv", night(3))
     blob = answer("a blob", "--watch", "nights", "--load", "watch.blob", code=1)
     check("a blob is the same tester", evidence(blob) == evidence(whole))
+    # what does not belong there is skipped, also in front of the first recording
+    text("nights/README.txt", "Nights,\nrecorded at home\n1,2,3\n")
+    text("nights/empty.csv", "")
+    text("nights/names.csv", "a,b\n")
+    got = answer("strays", "--watch", "nights", *source, code=1)
+    check("strays are skipped with a note", evidence(got) == evidence(whole)
+          and noted(got, "nights/README.txt was skipped: not a .csv")
+          and noted(got, "nights/empty.csv was skipped: it has no rows")
+          and noted(got, "nights/names.csv was skipped: it has no rows"), got.get("notes"))
+    for name in ("README.txt", "empty.csv", "names.csv"):
+        Path("nights", name).unlink()
+    # a spread, not a mean; columns chosen once
+    text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
+    got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")
+    check("the spread is said",
+          re.match(r"a \(mean .*, spread 0\.\d+ times, ", got.get("list", [{}])[0].get("column", "")),
+          got.get("list"))
+    text("unnamed.csv", csv(normal_rows(40, 2, 6)))
+    got = answer("the columns of the state", "--watch", "unnamed.csv", "--state", "narrow.state")
+    check("one column of two is used", got.get("recordings") == 2, got)
     # another number of rows
     text("long_night.csv", night(1, 55))
     text("short_night.csv", night(1, 39))
@@ -959,6 +1063,9 @@ def test_watch():
            "nights", "--synthetic", "watch_few.csv", *quick)
     refuse("a watch without source", "what should the recordings be compared with", "--watch", "nights")
     refuse("two sources", "not several", "--watch", "nights", *source, "--load", "watch.blob")
+    for option, value in (("--replicates", 99), ("--rows", 40), ("--estimator", "poly")):
+        refuse(f"a blob and {option}", f"{option}: not with --load", "--watch", "nights",
+               "--load", "watch.blob", option, value)
     refuse("noise", "--smooth: not with --watch", "--watch", "nights", *source, "--smooth", "0.1")
     refuse("a state without watching", "--state: with --watch only", "same.csv", "made.csv", "--state", "x")
     state = Path("watch.state").read_bytes()
@@ -982,6 +1089,8 @@ def test_watch():
     check("one recording", got.get("recordings") == 1 and got.get("new") == 0)
     text("prog_2.csv", Path("prog_1.csv").read_text().replace("red", "green"))
     got = answer("another colour", "--watch", "prog_2.csv", "--state", "prog.state", code=0)
+    refuse("another program", ["--generator cat: the state prog.state was made with awk", "delete the state"],
+           "--watch", "prog_2.csv", "--state", "prog.state", "--generator", "cat")
     check("it is (other)", "colour=(other)" in got.get("list", [{}])[-1].get("column", ""), got.get("list"))
 
 

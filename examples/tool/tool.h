@@ -78,8 +78,10 @@ void free_index(name_index *index);
 /* A list like "speed,3,5-7": names first, then numbers counted from 1, then ranges of them. */
 typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
+    const char *text;   /* as it was written */
     char **items;
-    int *found; /* did any file have it? */
+    int *found;  /* did any file have it? */
+    char **near; /* if not: the name that is most like it */
     size_t count;
 } column_list;
 
@@ -106,6 +108,7 @@ typedef struct table {
     uint64_t checksum; /* so that a report says which data it is about */
 } table;
 
+char *list_names(char *const *names, size_t count); /* "a", "b", ...: the first of them */
 void list_read(column_list *list, const char *option, const char *text);
 void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
@@ -141,6 +144,7 @@ typedef struct encoding {
     size_t count, m; /* m: columns of numbers, one for each value of a category */
     char **names;    /* m */
     char *is_other;  /* m; 1: for values that the generator did not show */
+    size_t *owner;   /* m; which of the columns it is made of */
     int other;       /* a generator decides: categories have a column (other) */
 } encoding;
 
@@ -177,6 +181,16 @@ void data_free(data *d);
 void column_moments(const data *d, size_t column, double *mean, double *sd);
 int is_constant(const data *d, size_t column);
 size_t *sort_down(const double *keys, size_t count);
+
+/* A column of numbers here and there. What is not known is NaN. */
+typedef struct column_change {
+    column_type type;
+    double shift, distance; /* of the means, in standard deviations; of the distributions */
+    double mean, sd, other_mean, other_sd;
+} column_change;
+
+/* Has the column itself changed? rows: n, or n k / (n + k) for two files. */
+int has_changed(const column_change *c, double rows);
 data take_rows(const data *d, size_t most, size_t block, uint64_t seed);
 copies count_copies(const data *observed, const data *synthetic);
 
@@ -201,6 +215,7 @@ typedef struct program_settings {
     size_t rows, columns;
 } program_settings;
 
+const char *rows_words(const program_settings *p); /* how it learns how many rows to print */
 program *program_open(const program_settings *settings);
 /* What it prints for a seed. next: seeds that will be wanted soon, as many as there are jobs. */
 char *program_draw(program *p, uint64_t seed, const uint64_t *next, size_t *bytes);
@@ -234,7 +249,12 @@ typedef struct settings {
     npksd_options options;
     table_format format;
     char *command; /* this very call, quoted for a shell */
+    notes given;   /* names of the options with values that this call has */
 } settings;
+
+int is_given(const settings *s, const char *option);
+/* What an option is set to, as text; NULL: nothing. */
+char *option_value(const settings *s, const char *option);
 
 /* A recording against one source, and what came out. */
 typedef struct comparison {
@@ -246,13 +266,14 @@ typedef struct comparison {
     const char *source; /* for people */
     size_t program_calls;
     copies copies;
+    char *warning; /* of copies: what makes the verdict void, or NULL */
 
     npksd_result result;
     npksd_diagnosis diagnosis;
-    npksd_pair pairs[PAIRS];
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
     size_t *column_order, *row_order;                                    /* worst first */
+    char *related; /* m; 1: marked only because it is related to one that has changed */
     char *headline, *verdict, *where, *kind, *caveat;
     double seconds;
 } comparison;
@@ -283,6 +304,13 @@ int rows_explain(const comparison *c);
 double column_shift(const comparison *c, size_t column);
 double column_distance(const comparison *c, size_t column);
 int column_differs(const comparison *c, size_t column);
+/* Finds the columns that are marked only because they are related to changed ones. */
+void find_related(comparison *c);
+column_change change_of(const comparison *c, size_t column);
+void describe_change(char **to, const char *name, const column_change *change);
+/* A mean or a cell: dates and times as such. */
+const char *value_text(column_type type, double value, char room[48]);
+column_type type_of(const encoding *e, size_t column);
 int pair_differs(const comparison *c, size_t pair);
 extern const char *const summary_words[], *const estimator_words[];
 

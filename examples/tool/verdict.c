@@ -47,9 +47,44 @@ double column_distance(const comparison *c, size_t column)
     return fmin((double)c->diagnosis.coordinate_distance[column] * from_pool(c), 1);
 }
 
-int column_differs(const comparison *c, size_t column)
+static int is_marked(const comparison *c, size_t column)
 {
     return c->diagnosis.coordinate_p_adjusted[column] <= c->settings->options.alpha;
+}
+
+int column_differs(const comparison *c, size_t column)
+{
+    return is_marked(c, column) && !c->related[column];
+}
+
+column_type type_of(const encoding *e, size_t column) { return e->columns[e->owner[column]].type; }
+
+column_change change_of(const comparison *c, size_t column)
+{
+    column_change change = { type_of(c->encoding, column), column_shift(c, column),
+                             column_distance(c, column),   c->observed_mean[column],
+                             c->observed_sd[column],       c->synthetic_mean[column],
+                             c->synthetic_sd[column] };
+    return change;
+}
+
+/* The test of a column looks at its score given the others, too: what is related to a changed column
+   is marked with it. If no marked column has changed by itself, the dependence has, and all stay. */
+void find_related(comparison *c)
+{
+    size_t m = c->observed.m, changed = 0;
+    double n = (double)c->observed.n, rows = n;
+    if (!c->settings->program.command)
+        rows = n * (double)c->synthetic.n / (n + (double)c->synthetic.n);
+    c->related = (char *)memory(NULL, m, 1);
+    for (size_t i = 0; i < m; i++) {
+        column_change change = change_of(c, i);
+        int by_itself = has_changed(&change, rows);
+        c->related[i] = is_marked(c, i) && !by_itself;
+        changed += (size_t)(is_marked(c, i) && by_itself);
+    }
+    if (changed == 0)
+        memset(c->related, 0, m);
 }
 
 int pair_differs(const comparison *c, size_t pair)
@@ -59,18 +94,66 @@ int pair_differs(const comparison *c, size_t pair)
 
 /* ======== sentences ======== */
 
-static void add_column(const comparison *c, char **to, size_t column)
+/* Days since 1970-01-01 as a date of the Gregorian calendar. */
+static void date_text(double days, char room[48])
 {
-    char name[256];
-    double shift = column_shift(c, column);
-    append(to, "%s (", cut_text(c->observed.names[column], 40, 0, name, sizeof name));
-    if (fabs(shift) >= 1e4)
-        append(to, "mean %s by more than 10000 sd", shift < 0 ? "lower" : "higher");
-    else if (fabs(shift) >= 0.005)
-        append(to, "mean %s by %.2f sd", shift < 0 ? "lower" : "higher", fabs(shift));
+    int z = (int)floor(days) + 719468, era = (z >= 0 ? z : z - 146096) / 146097;
+    int day = z - era * 146097, year = (day - day / 1460 + day / 36524 - day / 146096) / 365;
+    day -= 365 * year + year / 4 - year / 100;
+    int month = (5 * day + 2) / 153; /* from March on */
+    snprintf(room, 48, "%04d-%02d-%02d", year + 400 * era + (month > 9),
+             month < 10 ? month + 3 : month - 9, day - (153 * month + 2) / 5 + 1);
+}
+
+const char *value_text(column_type type, double value, char room[48])
+{
+    int seconds = type == COLUMN_TIME && fabs(value) < 1e6 ? (int)value : 0;
+    if (type == COLUMN_DATE && fabs(value) < 1e7)
+        date_text(value, room);
+    else if (type == COLUMN_TIME && value >= 0 && value <= 90000)
+        snprintf(room, 48, "%02d:%02d:%02d", seconds / 3600, seconds / 60 % 60, seconds % 60);
+    else
+        snprintf(room, 48, "%.5g", value);
+    return room;
+}
+
+static void describe_mean(char **to, const column_change *c)
+{
+    char here[48], there[48];
+    const char *way = c->shift < 0 ? "lower" : "higher";
+    if (fabs(c->shift) >= 1e4)
+        append(to, "mean %s by more than 10000 sd", way);
+    else if (fabs(c->shift) >= 0.005)
+        append(to, "mean %s by %.2f sd", way, fabs(c->shift));
     else
         append(to, "mean unchanged");
-    append(to, ", distance %.2f)", column_distance(c, column));
+    if (c->type == COLUMN_DATE || c->type == COLUMN_TIME)
+        append(to, ": %s against %s", value_text(c->type, c->mean, here),
+               value_text(c->type, c->other_mean, there));
+}
+
+/* Shares as such; the spread where it changed more than the mean. */
+void describe_change(char **to, const char *name, const column_change *c)
+{
+    char cut[256];
+    double spread = c->sd / c->other_sd;
+    append(to, "%s (", cut_text(name, 40, 0, cut, sizeof cut));
+    if (c->type == COLUMN_CATEGORY || c->type == COLUMN_FLAG) {
+        append(to, "%.3g %% against %.3g %%)", 100 * c->mean, 100 * c->other_mean);
+        return;
+    }
+    describe_mean(to, c);
+    if (c->sd == 0 && c->other_sd > 0)
+        append(to, ", constant");
+    else if (isfinite(spread) && fabs(log(spread)) > fmax(fabs(c->shift), 0.1))
+        append(to, ", spread %.2f times", spread);
+    append(to, ", distance %.2f)", c->distance);
+}
+
+static void add_column(const comparison *c, char **to, size_t column)
+{
+    column_change change = change_of(c, column);
+    describe_change(to, c->observed.names[column], &change);
 }
 
 static void add_pair(const comparison *c, char **to, size_t k)
@@ -83,6 +166,33 @@ static void add_pair(const comparison *c, char **to, size_t k)
            (double)pair->observed,
            c->settings->program.command ? "the generator's" : "in both files together",
            (double)pair->expected);
+}
+
+static size_t count_related(const comparison *c)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < c->observed.m; i++)
+        count += (size_t)c->related[i];
+    return count;
+}
+
+/* They stand behind the columns that differ. */
+static void add_related(const comparison *c, char **to, size_t differing)
+{
+    enum { NAMED = 8 };
+    size_t related = count_related(c);
+    char name[256];
+    if (related == 0)
+        return;
+    append(to, " Marked only because %s related to %s: ", related == 1 ? "it is" : "they are",
+           differing == 1 ? "it" : "these");
+    for (size_t k = 0; k < related && k < NAMED; k++)
+        append(
+            to, "%s%s", k ? ", " : "",
+            cut_text(c->observed.names[c->column_order[differing + k]], 40, 0, name, sizeof name));
+    if (related > NAMED)
+        append(to, " and %zu more", related - NAMED);
+    append(to, ".");
 }
 
 /* Columns and pairs at or below the level after adjustment; those not named are counted. */
@@ -119,6 +229,7 @@ static void write_where(comparison *c)
         add_column(c, to, c->column_order[0]);
     }
     append(to, ".");
+    add_related(c, to, columns);
 }
 
 /* The test of everything and the tests of columns and pairs may disagree; say what that means. */
@@ -175,8 +286,7 @@ static void note_sizes(comparison *c)
     if (!c->settings->program.command && c->synthetic.n < 3 * c->observed.n)
         note(&c->notes,
              "%zu synthetic rows for %zu observed ones: valid, but ten times as many synthetic "
-             "rows show smaller "
-             "differences.",
+             "rows let the test detect smaller differences.",
              c->synthetic.n, c->observed.n);
 }
 
@@ -228,21 +338,30 @@ static void print_columns(const comparison *c)
         size_t i = c->column_order[k];
         double shift = column_shift(c, i);
         int differs = column_differs(c, i);
-        char name[128];
+        column_type type = type_of(c->encoding, i);
+        char name[128], here[48], there[48];
         any |= differs;
-        printf("%c %s %10.4f ", differs ? '*' : ' ',
+        printf("%c %s %10.4f ",
+               differs             ? '*'
+                   : c->related[i] ? '~'
+                                   : ' ',
                cut_text(d->names[i], 18, 18, name, sizeof name),
                (double)c->diagnosis.coordinate_p_adjusted[i]);
         printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", shift);
-        printf(" %8.2f   %10.5g %10.5g %10.5g %10.5g\n", column_distance(c, i), c->observed_mean[i],
-               c->observed_sd[i], c->synthetic_mean[i], c->synthetic_sd[i]);
+        printf(" %8.2f   %10s %10.5g %10s %10.5g\n", column_distance(c, i),
+               value_text(type, c->observed_mean[i], here), c->observed_sd[i],
+               value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
     }
     if (d->m > TEXT_COLUMNS)
         printf("  and %zu more; --json lists them all\n", d->m - TEXT_COLUMNS);
     if (any)
-        printf("* differs: p, adjusted for testing %zu column%s, is at most %g. A changed\n"
-               "  dependence marks every column that takes part in it.\n",
-               d->m, PLURAL(d->m), (double)c->settings->options.alpha);
+        printf("* differs: p, adjusted for testing %zu column%s, is at most %g.%s\n", d->m,
+               PLURAL(d->m), (double)c->settings->options.alpha,
+               count_related(c)
+                   ? ""
+                   : " A changed\n  dependence marks every column that takes part in it.");
+    if (count_related(c))
+        printf("~ marked only because it is related to columns that differ\n");
     printf(
         "  shift: of the mean, in standard deviations; distance: of the distributions, 0 to 1\n");
 }
@@ -281,16 +400,22 @@ static void print_rows(const comparison *c)
     for (size_t k = 0; k < WORST_ROWS && k < d->n; k++) {
         size_t row = c->row_order[k];
         printf("  %s %-7zu", d->place, d->lines[row]);
-        for (size_t i = 0; i < TEXT_ROW_COLUMNS && i < d->m; i++)
-            printf(" %11.5g", (double)d->rows[row * d->m + c->column_order[i]]);
+        for (size_t i = 0; i < TEXT_ROW_COLUMNS && i < d->m; i++) {
+            size_t column = c->column_order[i];
+            printf(" %11s",
+                   value_text(type_of(c->encoding, column), (double)d->rows[row * d->m + column],
+                              filled));
+        }
         printf("\n");
     }
 }
 
-static void print_notes(const notes *list)
+/* shown: stands above already, or NULL */
+static void print_notes(const notes *list, const char *shown)
 {
     for (size_t k = 0; k < list->count; k++)
-        print_wrapped(stdout, "  note: ", list->items[k]);
+        if (!shown || strcmp(list->items[k], shown) != 0)
+            print_wrapped(stdout, "  note: ", list->items[k]);
 }
 
 static void print_bullet(const char *label, const char *text)
@@ -323,8 +448,10 @@ static void print_source(const comparison *c)
 
 static void print_comparison(const comparison *c)
 {
+    if (c->warning)
+        print_wrapped(stdout, "! ", c->warning);
     print_verdict(c);
-    print_notes(&c->notes);
+    print_notes(&c->notes, c->warning);
     print_columns(c);
     print_pairs(c);
     print_rows(c);
@@ -362,7 +489,7 @@ void print_text(const comparison *candidates, size_t count, const ranking *r)
            c->observed.m, PLURAL(c->observed.m));
     if (count == 1)
         print_source(c);
-    print_notes(c->common);
+    print_notes(c->common, NULL);
     printf("\n");
     if (count > 1)
         print_ranking(candidates, r);

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum { MOST_RECORDINGS = 10000 };
@@ -52,8 +53,51 @@ static int is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+static int has_table_name(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot
+        && (strcasecmp(dot, ".csv") == 0 || strcasecmp(dot, ".tsv") == 0
+            || strcasecmp(dot, ".npy") == 0);
+}
+
+/* Nothing, or just a line of names? */
+static int has_no_rows(const char *path)
+{
+    size_t bytes;
+    FILE *stream = fopen(path, "rb");
+    if (!stream)
+        return 0; /* said when it is read */
+    char *text = read_all(stream, path, &bytes), *at = text + strspn(text, " \t\r\n");
+    fclose(stream);
+    at += strcspn(at, "\r\n");
+    int none = at[strspn(at, " \t\r\n")] == '\0' && text[0] != '\x93';
+    free(text);
+    return none;
+}
+
+/* A note beside the recordings, or a file that is yet to be filled, must not stop the watch. */
+static void leave_out_strays(file_list *list, size_t first, notes *said)
+{
+    size_t kept = first, tables = 0;
+    for (size_t k = first; k < list->count; k++)
+        tables += (size_t)has_table_name(list->items[k]);
+    for (size_t k = first; k < list->count; k++) {
+        char *path = list->items[k];
+        int stray = tables && !has_table_name(path);
+        if (stray || has_no_rows(path)) {
+            note(said, "%s was skipped: %s.", path,
+                 stray ? "not a .csv, .tsv or .npy file like others of the folder"
+                       : "it has no rows");
+            free(path);
+        } else
+            list->items[kept++] = path;
+    }
+    list->count = kept;
+}
+
 /* The files of a folder in the order of their names, hidden ones left out. */
-static void add_folder(file_list *list, const char *folder)
+static void add_folder(file_list *list, const char *folder, notes *said)
 {
     size_t first = list->count, length = strlen(folder);
     DIR *open = opendir(folder);
@@ -70,15 +114,16 @@ static void add_folder(file_list *list, const char *folder)
     }
     closedir(open);
     qsort(list->items + first, list->count - first, sizeof *list->items, compare_naturally);
+    leave_out_strays(list, first, said);
 }
 
-static file_list find_recordings(const settings *s)
+static file_list find_recordings(const settings *s, notes *said)
 {
     file_list list = { NULL, 0 };
     for (size_t k = 0; k <= s->file_count; k++) {
         const char *path = k ? s->files[k - 1] : s->observed_file;
         if (path && is_folder(path))
-            add_folder(&list, path);
+            add_folder(&list, path, said);
         else if (path)
             add_path(&list, copy_text(path, strlen(path)));
     }
@@ -139,6 +184,19 @@ static void check_status(npksd_status status)
         fail("%s", npksd_status_string(status));
 }
 
+/* For words about a recording: what are means and deviations at the source? d NULL: nobody knows. */
+static void keep_moments(watcher *w, const data *d)
+{
+    size_t m = w->encoding.m;
+    w->mean = (double *)memory(NULL, 2 * m, sizeof *w->mean);
+    w->sd = w->mean + m;
+    for (size_t i = 0; i < m; i++)
+        if (d && d->n > 1)
+            column_moments(d, i, &w->mean[i], &w->sd[i]);
+        else
+            w->mean[i] = w->sd[i] = NAN;
+}
+
 /* A tester as bytes: what draws from the source need not live on. */
 void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_options *options)
 {
@@ -196,6 +254,7 @@ static void calibrate_slices(watcher *w, const npksd_options *options)
     o.rng.seek_fn = slice_seek;
     o.rng.user_data = &s;
     take_blob(w, draw_slice, &s, &o);
+    keep_moments(w, &rows);
     note(&w->notes, "%zu of the %zu rows of %s made the tester, in data sets of %zu rows.",
          s.used * w->n, rows.n, t.file, w->n);
     free(s.streams);
@@ -217,6 +276,8 @@ static void calibrate_program(watcher *w, const npksd_options *options, table *f
     c.observed.n = w->n;
     c.observed.m = w->encoding.m;
     watch_program(w, &c, options, &source);
+    c.synthetic.m = w->encoding.m;
+    keep_moments(w, &c.synthetic);
     for (size_t k = 0; k < c.notes.count; k++)
         note(&w->notes, "%s", c.notes.items[k]);
     program_close(source.program);
@@ -239,6 +300,7 @@ static void load_blob(watcher *w, const char *file)
         append(&w->encoding.columns[i].name, "%zu", i + 1);
     encoding_name(&w->encoding);
     keep_all(w);
+    keep_moments(w, NULL);
     note(&w->notes, "A blob has no names: the columns of the recordings are taken in their order.");
 }
 
@@ -246,6 +308,15 @@ static void write_blob(FILE *out, const void *what)
 {
     const watcher *w = (const watcher *)what;
     fwrite(w->blob, 1, w->blob_bytes, out);
+}
+
+/* Decided when a tester is made, and not any more when it is loaded. */
+static int shapes_tester(const char *option)
+{
+    return strcmp(option, "--rows") == 0 || strcmp(option, "--replicates") == 0
+        || strcmp(option, "--pilot") == 0 || strcmp(option, "--fit-rows") == 0
+        || strcmp(option, "--features") == 0 || strcmp(option, "--summary") == 0
+        || strcmp(option, "--estimator") == 0 || strcmp(option, "--categories") == 0;
 }
 
 /* The first recording tells how many rows a data set has, unless --rows does, and has the names. */
@@ -256,6 +327,9 @@ static void calibrate(watcher *w, const file_list *files)
     table first;
     o.diagnose = 1;
     if (s->load) {
+        for (size_t k = 0; k < KEPT_OPTIONS; k++)
+            if (shapes_tester(kept_options[k]) && is_given(s, kept_options[k]))
+                fail("%s: not with --load; the blob has it", kept_options[k]);
         load_blob(w, s->load);
     } else {
         if (files->count == 0)
@@ -273,6 +347,9 @@ static void calibrate(watcher *w, const file_list *files)
         list_check(&s->format.leave_out);
         list_check(&s->format.categories);
     }
+    s->rows = w->n;
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        w->kept_values[k] = option_value(s, kept_options[k]);
     check_status(
         npksd_monitor_begin(&w->monitor, s->watch_alpha, MOST_RECORDINGS, s->options.seed));
     w->memory = (npksd_real *)memory(NULL, MOST_RECORDINGS, sizeof *w->memory);
@@ -293,8 +370,10 @@ static void match_columns(const watcher *w, table *t)
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
         if (w->named && t->named && found == NOT_FOUND)
-            fail("%s has no column \"%.200s\", which the tester was made for", t->file,
-                 e->columns[i].name);
+            fail("%s has no column \"%.200s\", which the tester was made for. Its columns: %s. "
+                 "Rename "
+                 "them in line 1 of %s",
+                 t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
         picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
     }
     free(t->picked);
@@ -303,20 +382,33 @@ static void match_columns(const watcher *w, table *t)
     free_index(&index);
 }
 
-/* The column that stands out, with its shift; NULL if none does. Adjusted p first, then distance. */
-static char *find_worst(const encoding *e, const npksd_diagnosis *d)
+/* The column that stands out and how, or NULL if none does. One that has changed by itself comes before
+   one that may only be related to it; then adjusted p, then distance. */
+static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *diagnosis)
 {
-    double *keys = (double *)memory(NULL, e->m, sizeof *keys);
+    size_t m = w->encoding.m;
+    column_change *changes = (column_change *)memory(NULL, m, sizeof *changes);
+    double *keys = (double *)memory(NULL, m, sizeof *keys);
+    data used = *d;
     char *words = NULL;
-    for (size_t i = 0; i < e->m; i++)
-        keys[i] = 1e-6 * (double)d->coordinate_distance[i] - (double)d->coordinate_p_adjusted[i];
-    size_t *order = sort_down(keys, e->m), worst = order[0];
-    if (d->coordinate_p_adjusted[worst] <= (npksd_real)0.05)
-        append(&words, "%s (mean %+.2f sd, distance %.2f)", e->names[worst],
-               fmin(fmax((double)d->coordinate_shift[worst], -1e9), 1e9),
-               (double)d->coordinate_distance[worst]);
+    used.n = w->n;
+    for (size_t i = 0; i < m; i++) {
+        column_change *c = &changes[i];
+        double p = (double)diagnosis->coordinate_p_adjusted[i];
+        c->type = type_of(&w->encoding, i);
+        c->shift = fmin(fmax((double)diagnosis->coordinate_shift[i], -1e9), 1e9);
+        c->distance = (double)diagnosis->coordinate_distance[i];
+        column_moments(&used, i, &c->mean, &c->sd);
+        c->other_mean = w->mean[i];
+        c->other_sd = w->sd[i];
+        keys[i] = 1e-6 * c->distance - p + 2 * (p <= 0.05 && has_changed(c, (double)w->n));
+    }
+    size_t *order = sort_down(keys, m), worst = order[0];
+    if ((double)diagnosis->coordinate_p_adjusted[worst] <= 0.05)
+        describe_change(&words, w->encoding.names[worst], &changes[worst]);
     free(order);
     free(keys);
+    free(changes);
     return words;
 }
 
@@ -344,7 +436,7 @@ static void add_recording(watcher *w, const char *file, const data *d)
     r->p = (double)w->monitor.p;
     r->log_evidence = (double)w->monitor.log_evidence;
     r->log_change = (double)w->monitor.log_change;
-    r->worst = reasons ? find_worst(&w->encoding, &diagnosis) : NULL;
+    r->worst = reasons ? find_worst(w, d, &diagnosis) : NULL;
     free(space);
 }
 
@@ -354,8 +446,8 @@ static int is_known(watcher *w, const char *file, uint64_t checksum)
     for (size_t k = 0; k < w->count; k++)
         if (strcmp(w->recordings[k].file, file) == 0) {
             if (w->recordings[k].checksum != checksum)
-                note(&w->notes, "%s has changed since it was added; what it was then counts.",
-                     file);
+                note(&w->notes,
+                     "%s has changed since it was added; the version added earlier is kept.", file);
             return 1;
         }
     return 0;
@@ -370,8 +462,8 @@ static void watch_file(watcher *w, const char *file)
         match_columns(w, &t);
         encode(&w->encoding, &t, 1, &d, &w->notes);
         if (d.n < w->n)
-            note(&w->notes, "%s has %zu rows, fewer than the %zu of a data set: it was left out.",
-                 t.file, d.n, w->n);
+            note(&w->notes, "%s has %zu row%s, fewer than the %zu of a data set: it was left out.",
+                 t.file, d.n, PLURAL(d.n), w->n);
         else {
             if (d.n > w->n)
                 note(&w->notes, "%s has %zu rows: the first %zu were used.", t.file, d.n, w->n);
@@ -426,18 +518,26 @@ char *watch_verdict(const watcher *w)
     return words;
 }
 
+static char *watch_promise(const watcher *w)
+{
+    double alpha = (double)w->monitor.alpha;
+    char *promise = NULL;
+    append(&promise,
+           "If nothing differs, the chance that the evidence ever raises a false alarm is at most "
+           "%g (alpha), however often one looks; the change detector is quicker after a late "
+           "change, and has a false alarm after %g recordings or more, on average.",
+           alpha, 1 / alpha);
+    return promise;
+}
+
 static void print_watch_text(const watcher *w)
 {
-    char *verdict = watch_verdict(w), evidence[32], change[32], name[256];
+    char *verdict = watch_verdict(w), *promise = watch_promise(w), evidence[32], change[32],
+         name[256];
     printf("watched    %zu recording%s of %zu rows, %zu of them new\n\n", w->count,
            PLURAL(w->count), w->n, w->count - w->before);
     print_wrapped(stdout, "- ", verdict);
-    print_wrapped(stdout, "- ",
-                  "If nothing differs, the evidence ever raises a false alarm with a chance of at "
-                  "most alpha, however "
-                  "often one looks; the change detector is quicker after a late change, and has a "
-                  "false alarm after "
-                  "1/alpha recordings or more, on average.");
+    print_wrapped(stdout, "- ", promise);
     for (size_t k = 0; k < w->notes.count; k++)
         print_wrapped(stdout, "  note: ", w->notes.items[k]);
     if (w->count > w->before)
@@ -450,6 +550,7 @@ static void print_watch_text(const watcher *w)
                r->worst ? r->worst : "");
     }
     free(verdict);
+    free(promise);
 }
 
 static void print_watch_json(const watcher *w)
@@ -504,12 +605,14 @@ static void write_watch_page(FILE *out, const void *what)
 {
     enum { SHOWN = 40 };
     const watcher *w = (const watcher *)what;
-    char *verdict = watch_verdict(w);
+    char *verdict = watch_verdict(w), *promise = watch_promise(w);
     page_head(out, verdict);
     fprintf(out,
             "<h1>%zu recordings of %zu rows</h1>\n<div class='verdict%s'><strong>%s</strong><p>",
             w->count, w->n, has_alarm(w) ? " rejected" : "", has_alarm(w) ? "ALARM" : "No alarm");
     page_text(out, verdict);
+    fprintf(out, "</p><p class='muted'>");
+    page_text(out, promise);
     fprintf(out, "</p></div>\n");
     page_notes(out, &w->notes);
     fprintf(out,
@@ -533,6 +636,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "</code></p></body></html>\n");
     free(lines);
     free(verdict);
+    free(promise);
 }
 
 /* ======== all of it ======== */
@@ -540,7 +644,7 @@ static void write_watch_page(FILE *out, const void *what)
 int watch(settings *s)
 {
     static watcher w;
-    file_list files = find_recordings(s);
+    file_list files = find_recordings(s, &w.notes);
     w.settings = s;
     for (size_t k = 0; k < files.count && s->report; k++)
         refuse_input("--report", s->report, files.items[k]);

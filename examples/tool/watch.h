@@ -10,11 +10,17 @@ typedef struct recording {
     double p, log_evidence, log_change;
 } recording;
 
+/* Options that shape the tester or the reading of recordings: a state keeps what they were. */
+enum { KEPT_OPTIONS = 16 };
+extern const char *const kept_options[KEPT_OPTIONS];
+
 typedef struct watcher {
     settings *settings;
+    char *kept_values[KEPT_OPTIONS]; /* NULL: not used */
     notes notes;
     size_t n; /* rows of a data set */
     encoding encoding;
+    double *mean, *sd;  /* encoding.m: of rows of the source; NaN where they are not known */
     int named;          /* the columns have names */
     size_t *kept, full; /* places of the columns among all `full` of a recording */
     char *blob;         /* the tester, as npksd_tester_save writes it */
