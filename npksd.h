@@ -3354,12 +3354,13 @@ static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *va
 }
 
 /* The largest of what column i shows: its share of the Stein statistic, its margin, its spread. A
-   column that the index set leaves out has no share; without a reference there is nothing else. */
+   column that the index set leaves out has no share, and that of a constant column shows only the
+   others' distances; without a reference there is nothing else. */
 static npksd_real npksdi_column_value(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     size_t m = model->m_, l = model->number_count_ + i;
     npksd_real best = -NPKSDI_CLAMP;
-    if (w->weights_[i] > 0)
+    if (w->weights_[i] > 0 && !(model->has_margins_ && npksdi_is_constant(model, i)))
         best = npksdi_comparable(model, l, w->values_[l]);
     for (size_t k = 1; k < NPKSDI_COLUMN_NUMBERS && model->has_margins_; k++)
         best = npksdi_max(best, npksdi_comparable(model, l + k * m, w->values_[l + k * m]));

@@ -550,13 +550,14 @@ REF_FN double ref_combine(const ref_tester *t, const double *values, unsigned *l
     return best;
 }
 
-/* The largest of what column i shows: its share (if it was drawn), its margin, its spread. */
+/* The largest of what column i shows: its share (if it was drawn, and is not constant), its margin, its spread. */
 REF_FN double ref_column_value(const ref_tester *t, const ref_columns *columns, size_t i)
 {
     double best = -REF_CLAMP;
     for (size_t k = 0; k < 3; k++) {
         size_t at = k * t->m + i;
-        if (k == 0 ? columns->weights[i] > 0 : t->margins != NULL)
+        int has_share = columns->weights[i] > 0 && !(t->margins != NULL && t->fit.at[i].constant);
+        if (k == 0 ? has_share : t->margins != NULL)
             best = fmax(best, ref_comparable(&t->column_gauge[at], columns->values[at]));
     }
     return best;

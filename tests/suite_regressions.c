@@ -736,6 +736,43 @@ TEST numbers_next_to_nothing(void)
     PASS();
 }
 
+/* A column that is 0 in all rows, here and there, was named when another column shrank: its share of the Stein statistic
+   is made of the distances between rows. A value off the constant is still seen. */
+static int half_constant_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    (void)user_data;
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = k % m == 0 ? npksd_normal(rng) : 0;
+    return 0;
+}
+
+TEST constant_column_is_not_to_blame(int off)
+{
+    enum { N = 40 };
+    npksd_real rows[N * 2], p[2];
+    npksd_options options = npksd_default_options();
+    npksd_result result;
+    npksd_diagnosis why;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 6);
+    memset(&why, 0, sizeof why);
+    why.coordinate_p_adjusted = p;
+    options.replicates = 99;
+    half_constant_sample(rows, N, 2, &rng, NULL);
+    for (size_t a = 0; a < N; a++)
+        if (off)
+            rows[2 * a + 1] = (npksd_real)(a % 2);
+        else
+            rows[2 * a] *= (npksd_real)0.3;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test_diagnose(rows, N, 2, half_constant_sample, NULL, &options, &result, &why, NULL));
+    ASSERT(result.reject);
+    ASSERT(p[off ? 1 : 0] <= (npksd_real)0.05);
+    if (!off)
+        ASSERT(p[1] > (npksd_real)0.05);
+    PASS();
+}
+
 /* ======== very many replicates ======== */
 
 /* In float the interval was wrong at 1e7 replicates, and its recursion had no end at 1.68e7. */
@@ -855,5 +892,7 @@ SUITE(suite_regressions)
         RUN_TEST1(second_check, checks[k]);
     }
     RUN_TEST(numbers_next_to_nothing);
+    RUN_TEST1(constant_column_is_not_to_blame, 0);
+    RUN_TEST1(constant_column_is_not_to_blame, 1);
     RUN_TEST(very_many_replicates);
 }
