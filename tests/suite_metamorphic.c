@@ -555,7 +555,7 @@ TEST features_against_exact(void)
         }
         double error = sqrt(fmax(0, square - mean * mean) / (SEEDS - 1));
         ASSERT_AGREE("mean over frequencies", exact, mean, 5 * error + either(1e-10, 1e-4) * (1 + fabs(mean)));
-        ASSERTm("one set of frequencies", error * sqrt(SEEDS) < 0.5 * (1 + fabs((double)exact)));
+        ASSERTm("one set of frequencies", error * sqrt((double)SEEDS) < 0.5 * (1 + fabs((double)exact)));
     }
     PASS();
 }

@@ -1,6 +1,8 @@
 /* Fixed samples: the pool of observed and synthetic rows takes the place of a generator. */
 #include "support.h"
 
+#include <math.h>
+
 enum { MOST_ROWS = 2000 };
 
 static npksd_real observed[SMALL_N * SMALL_M], synthetic[MOST_ROWS * SMALL_M];
