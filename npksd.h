@@ -5920,7 +5920,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     return status;
 }
 
-#undef NPKSDI_TRY
 #ifdef __cplusplus
 }
 #endif
@@ -5933,6 +5932,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
 #undef NPKSDI_REFUSE
+#undef NPKSDI_TRY
 #undef NPKSDI_REAL
 #undef NPKSDI_WHOLE
 #undef NPKSDI_MODEL_ARRAYS

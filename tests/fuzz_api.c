@@ -37,14 +37,6 @@ static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
     return 0;
 }
 
-static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unused)
-{
-    (void)unused;
-    for (size_t i = 0; i < count * m; i++)
-        scores[i] = -rows[i];
-    return 0;
-}
-
 static void summary(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *user_data)
 {
     const npksd_options *options = (const npksd_options *)user_data;
@@ -74,7 +66,7 @@ static void take_options(api_case *c)
     o->estimator = take_int(in, NPKSD_ESTIMATOR_CALLBACK);
     o->degree = take_size(in, 8);
     o->basis = take_size(in, 20);
-    o->score_fn = score;
+    o->score_fn = normal_score;
     o->kernel = take_int(in, 1);
     o->form = take_int(in, 1);
     o->statistic = take_int(in, 2);

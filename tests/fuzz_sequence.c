@@ -26,21 +26,13 @@ static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
     return 0;
 }
 
-static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unused)
-{
-    (void)unused;
-    for (size_t i = 0; i < count * m; i++)
-        scores[i] = -rows[i];
-    return 0;
-}
-
 static npksd_options options_of(size_t kind)
 {
     npksd_options options = npksd_default_options();
     options.fit_rows = 40;
     options.replicates = B;
     options.pilot = 4;
-    options.score_fn = score;
+    options.score_fn = normal_score;
     set_options(&options, kinds[kind]);
     return options;
 }

@@ -83,9 +83,8 @@ static void pair_table(FILE *out, const comparison *c)
 {
     const npksd_diagnosis *d = &c->diagnosis;
     fprintf(out,
-            "<div><div class='scroll'><table><tr><th>pair of columns</th><th>adjusted "
-            "p</th><th>correlation, "
-            "observed</th><th>%s</th></tr>\n",
+            "<div><div class='scroll'><table><tr><th>pair of columns</th><th>adjusted p</th>"
+            "<th>correlation, observed</th><th>%s</th></tr>\n",
             c->settings->program.command ? "generator" : "both files together");
     for (size_t k = 0; k < d->pair_count; k++) {
         fprintf(out, "<tr><td>");
@@ -165,9 +164,8 @@ static void result_row(FILE *out, const comparison *c)
 {
     const npksd_result *r = &c->result;
     fprintf(out,
-            "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, leading "
-            "component %s, rows out of "
-            "range %.1f %%, %.1f s</td></tr>\n",
+            "<tr><td>result</td><td>statistic %.6g, threshold %.6g, bandwidth %.6g, "
+            "leading component %s, rows out of range %.1f %%, %.1f s</td></tr>\n",
             (double)r->statistic, (double)r->threshold, (double)r->bandwidth,
             npksd_component_string(r->leading), 100 * (double)r->out_of_range, c->seconds);
 }
