@@ -2,7 +2,7 @@
  * npksd.h - v0.2.0 - could my recorded data have come from this generator?
  * One C header that answers with an exact p-value and says where the two differ.
  * Kernelised Stein test for implicit generative models (NP-KSD, Xu & Reinert), and more.
- * SPDX-License-Identifier: MIT OR Unlicense       (both texts at the end of this file)
+ * SPDX-License-Identifier: MIT OR Unlicense       (see the end of this file)
  *
  * RECIPE
  *     In exactly one C or C++ file:   #define NPKSD_IMPLEMENTATION
@@ -46,104 +46,99 @@
  *     }
  *
  * WHAT IT TESTS
- *     Given: n recorded rows of m numbers, and a function that draws such rows. Null hypothesis:
- *     the recorded rows come from that function. p_value is exact for every n, m and every quality
- *     of the fit: P(p <= a) <= a for each a if the null hypothesis holds (wild bootstrap:
- *     asymptotically). A small p says "these rows are not from this generator"; a large p only that
- *     n rows did not show a fault. Use rows that the generator was not fitted to. One call draws
- *     one data set: rows inside it may depend on each other (a trajectory, a session), data sets
- *     must not.
+ *     You have n recorded rows of m numbers and a function that draws such rows. Null hypothesis:
+ *     the rows come from that function. If it holds, P(p_value <= a) <= a for every a, whatever n,
+ *     m and the quality of the fit (wild bootstrap: asymptotically). A small p says that the rows
+ *     are not from this generator; a large p only that n rows show no difference. Use rows that the
+ *     generator was not fitted to. One call draws one data set: its rows may depend on each other
+ *     (a trajectory, a session), data sets must not.
  *
  * HOW
- *     (1) Draw rows; learn, in closed form, the score s_i(x | t) of each coordinate given a summary
- *     t of the others; note what columns and pairs look like. (2) Turn a data set of n rows into
- *     numbers that are small for rows from the generator, make them comparable on a pilot batch,
- *     and take the largest. (3) Draw b = replicates data sets: p is the rank of the observed number
- *     among theirs. The numbers come from six components:
+ *     (1) Draw rows and learn, in closed form, the score s_i(x | t) of each coordinate given a
+ *     summary t of the others, and the distribution of columns and pairs. (2) Reduce a data set of
+ *     n rows to numbers that are small for rows from the generator, standardise them on a pilot
+ *     batch, and take the largest. (3) Draw b = replicates data sets: p is the rank of the observed
+ *     number among theirs. Six components supply the numbers:
  *         STEIN   Stein U-statistics at two bandwidths: shape and location, structure in clusters
  *         MIRROR  the same with the scores reversed, two-sided: spread and tails
  *         MOMENT  Stein statistic with the kernel 1 + x.y: means, variances, covariances
  *         MMD     characteristic functions against the generator's: modes, holes, bounded columns
  *         MARGIN  single columns: Anderson-Darling distance, means, spread, tails
  *         PAIR    correlations of normal scores
- *     Each alone is nearly blind somewhere: STEIN to a wider spread and to proportions of modes,
- *     MIRROR and MMD to small covariances, MOMENT to tails and modes, MARGIN to dependence, PAIR to
- *     all but correlations. MMD takes a fifth of the time at n = 100, m = 3, the others less.
+ *     Each alone has blind spots: STEIN a wider spread and proportions of modes, MIRROR and MMD
+ *     small covariances, MOMENT tails and modes, MARGIN dependence, PAIR all but correlations. MMD
+ *     takes a fifth of the time at n = 100, m = 3, each of the others less.
  *     The paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one
  *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR.
  *
  * API TIERS
- *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose: with reasons
+ *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose also says why
  *     2  npksd_tester: prepare once, check many; in steps, in your memory, as a blob on a device;
- *        npksd_monitor: one check after the other, for ever, with one limited error
+ *        npksd_monitor: check after check, indefinitely, with one error rate for all
  *     3  npksd_worker: the replicates on your own threads or MPI ranks
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
  * MEMORY
- *     A tester is one block of npksd_tester_size bytes, some 0.3 MB for n = 100, m = 3. It grows
- *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 of p score features, never with n^2. A
- *     loaded blob needs a quarter or less. init uses a block of yours at any address; create asks
- *     options.allocator once, for memory aligned for npksd_real; no more later. Stack: up to 8 KiB.
+ *     A tester is one block of npksd_tester_size bytes, about 0.3 MB for n = 100, m = 3. It grows
+ *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2.
+ *     A loaded blob needs a quarter or less. init uses your block, at any address; create calls
+ *     options.allocator once, for memory aligned for npksd_real. Stack: up to 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
- *     Replicate r is stream r; fit, pilot, index sets and noise have streams of their own. Rows
- *     drawn with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: take
- *     another seed for data of your own. A caller's rng with seek_fn keeps all of this.
+ *     Replicate r is stream r; fit, pilot, index sets and noise have their own streams. Rows drawn
+ *     with npksd_rng_seeded(&state, 0, 0) are thus replicate 0 of a test with seed 0: use another
+ *     seed for data you make yourself. A caller's rng with seek_fn works the same way.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items: a generator call, or work of less than 1 ms at n =
- *     1000, m = 100. The caller owns the clock and calls again. Any pattern of steps gives the same
- *     bits.
+ *     npksd_tester_step(t, k) does k items, each a generator call or less than 1 ms of work at n =
+ *     1000, m = 100. The caller watches the clock. Any pattern of steps gives the same bits.
  *
  * THREADS, EXCEPTIONS
- *     No mutable globals. Distinct testers in distinct threads. One tester in one thread at a time,
- *     except npksd_tester_replicates, which takes it const, one worker a thread. A C++ callback may
- *     throw through create, step, check and replicates if the implementation is compiled as C++ or
- *     with -fexceptions: destroy the tester after step, use it again after check or replicates.
- *     Other calls would leak memory: catch in the callback, return non-zero.
+ *     No mutable globals. Distinct testers may run in distinct threads, one tester in one thread at
+ *     a time; npksd_tester_replicates takes it const, with one worker per thread. A C++ callback
+ *     may throw through create, step, check and replicates if the implementation is compiled as C++
+ *     or with -fexceptions: destroy the tester after step, use it again after check or replicates.
+ *     Other calls would leak memory: catch in the callback and return non-zero.
  *
  * DETERMINISM
  *     The same binary gives the same bits. So do other compilers and flags that neither contract
- *     a*b+c (-ffp-contract=off) nor reorder sums. A BLAS build promises the same binary only.
+ *     a*b+c (-ffp-contract=off) nor reorder sums. With BLAS, only the same binary does.
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
- *     1e4), so 1e300 is an ordinary unit. A column that never changes in the fit sample is watched
- *     on a scale of 1e-3 of the others. NaN and infinity are refused by bit pattern. Correct to
- *     1e-7 under -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with
- *     features = F. Limits: 2^28 rows, 4e6 columns, 256 features a coordinate (GAUSS: any), 16
- *     scales.
+ *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample gets 1e-3 of
+ *     the others' scale. NaN and infinity are refused, by bit pattern. Correct to 1e-7 under
+ *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
+ *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales.
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
  *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
- *     NPKSD_API                what stands before a prototype: dllexport, a visibility attribute
+ *     NPKSD_API                prefix of every prototype: dllexport, a visibility attribute
  *     NPKSD_STATIC             all functions static: private to the including file
  *     NPKSD_NAMESPACE          a prefix for every symbol
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc or clang, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
- *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replace what the library brings
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: its sizes, int
- *     NPKSD_USE_CBLAS          the same by cblas_?gemm
+ *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replacements for these functions
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: size type, int
+ *     NPKSD_USE_CBLAS          the same, with cblas_?gemm
  *
  * ERRORS
- *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. On any error outputs are untouched and
- *     memory is given back. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which),
- *     NULL pointers, a missing sample_fn, indices out of range, and a diagnosis that was not
- *     prepared. The verdict is never a status: it is in npksd_result.
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. An error leaves outputs untouched and frees
+ *     memory. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which), NULL
+ *     pointers, a missing sample_fn, indices out of range, and a diagnosis that was not prepared.
+ *     The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
  *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
- *             frequencies, numbers combined half-way to normal scores, statistic U, a fit of whole
- *             data sets, a bandwidth over 8 pairs a row, no effect of row order (smooth = 0). Fixed
- *             samples: fit and replicates use the pool of all rows; n/2 synthetic rows are enough.
- *             Wild bootstrap: STEIN only, flagged. A worker with scratch needs its own rng if the
- *             tester has a caller's. A new rule for generators that ignore their rng; other items
- *             of step; collinear features are no error. npksd_diagnosis has new fields:
- *             zero-initialise it. NPKSD_VECTORS is gone. Blobs of 0.1 are refused. New:
- *             npksd_test_diagnose, npksd_tester_check_begin, _end, npksd_blob_info,
- *             npksd_tester_load_into, npksd_component_string, npksd_monitor_begin, _add, _restart.
+ *             frequencies, numbers combined half-way to normal scores, statistic U, a bandwidth
+ *             over 8 pairs a row, other normal numbers, no effect of row order (smooth = 0). Fixed
+ *             samples: one pool of all rows; n/2 synthetic rows are enough. Wild bootstrap: STEIN
+ *             only, flagged. Workers with scratch need their own rng if the tester has a caller's.
+ *             npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone. Blobs of
+ *             0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin and _end,
+ *             npksd_tester_load_into, npksd_blob_info, npksd_component_string, npksd_monitor_.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -158,8 +153,8 @@
 #define NPKSD_VERSION                                                                              \
     (NPKSD_VERSION_MAJOR * 10000 + NPKSD_VERSION_MINOR * 100 + NPKSD_VERSION_PATCH)
 
-/* Every public function is renamed by NPKSD_NAMESPACE: with NPKSD_NAMESPACE engine_ the linker sees
-   engine_npksd_test. A float build calls itself npksdf_..., so it cannot link with a double one. */
+/* NPKSD_NAMESPACE renames every public function: with engine_ the linker sees engine_npksd_test. A
+   float build has npksdf_..., so it cannot link with a double one. */
 #ifdef NPKSD_FLOAT
 typedef float npksd_real;
 #define NPKSDI_BASE_NAME(name) npksdf_##name
@@ -257,7 +252,7 @@ typedef enum npksd_status {
 
 typedef struct npksd_allocator {
     void *(*alloc_fn)(size_t bytes, void *user_data);          /* NULL return = out of memory */
-    void (*free_fn)(void *ptr, size_t bytes, void *user_data); /* bytes as asked for */
+    void (*free_fn)(void *ptr, size_t bytes, void *user_data); /* bytes as requested */
     void *user_data;
 } npksd_allocator;
 /* Both functions or neither; all zero = malloc and free (not with NPKSD_NO_MALLOC). */
@@ -267,8 +262,7 @@ typedef struct npksd_rng {
     void (*seek_fn)(uint64_t stream, void *user_data); /* go to the start of a stream, or NULL */
     void *user_data;
 } npksd_rng;
-/* All zero = the built-in generator with options.seed. Without seek_fn: numbers in order, one
-   thread. */
+/* All zero = the built-in generator with options.seed. Without seek_fn: in order, one thread. */
 
 typedef struct npksd_rng_state {
     uint64_t seed_, stream_, index_; /* the next word is number index_ of stream (seed_, stream_) */
@@ -278,7 +272,7 @@ typedef struct npksd_rng_state {
 typedef int (*npksd_sample_fn)(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
                                void *user_data);
 /* The generator under test: write count rows of m numbers, row after row, drawing every random
-   number from rng. Return 0, or anything else to give up. count is always n, one whole data set. */
+   number from rng. Return 0, or anything else to stop. count is always n, one whole data set. */
 
 typedef int (*npksd_score_fn)(const npksd_real *rows, size_t count, size_t m, npksd_real *scores,
                               void *user_data);
@@ -321,17 +315,17 @@ enum {
 enum { NPKSD_SCALES_MAX = 16, NPKSD_FEATURES_MAX = 256 };
 
 typedef struct npksd_options {
-    uint64_t seed;             /* 0; any number is an ordinary seed */
-    npksd_rng rng;             /* zero: built in */
-    npksd_allocator allocator; /* zero: malloc */
-    size_t fit_rows;           /* 4000; N, rows drawn to learn the scores, at least 2 */
-    size_t replicates;         /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
-    size_t pilot;              /* 200; data sets that make the numbers comparable, at least 2 */
-    npksd_real alpha;          /* 0.05; level of result.reject */
-    size_t resample;           /* 0: all coordinates; B: as many drawn at random, others unfitted */
-    int resample_redraw;       /* 0: one index set for all data sets; 1: drawn again for each */
-    int resample_distinct;     /* 0: with replacement; 1: without, B <= m */
-    int summary;               /* NPKSD_SUMMARY_MEAN: what a score knows of the others */
+    uint64_t seed;               /* 0; every value is a valid seed */
+    npksd_rng rng;               /* zero: built in */
+    npksd_allocator allocator;   /* zero: malloc */
+    size_t fit_rows;             /* 4000; N, rows drawn to learn the scores, at least 2 */
+    size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
+    size_t pilot;                /* 200; data sets to standardise the numbers, at least 2 */
+    npksd_real alpha;            /* 0.05; level of result.reject */
+    size_t resample;             /* 0: all coordinates; B: B random ones, the others unfitted */
+    int resample_redraw;         /* 0: one index set for all data sets; 1: redrawn for each */
+    int resample_distinct;       /* 0: with replacement; 1: without, B <= m */
+    int summary;                 /* NPKSD_SUMMARY_MEAN: what a score knows of the others */
     npksd_summary_fn summary_fn; /* for NPKSD_SUMMARY_CALLBACK ... */
     void *summary_user_data;
     size_t summary_dim;      /* ... and how many numbers it writes */
@@ -348,15 +342,15 @@ typedef struct npksd_options {
     int form;                 /* NPKSD_FORM_VECTOR */
     int statistic;            /* NPKSD_STATISTIC_U; V: the paper's; UV: both. MIRROR is always V */
     unsigned components;      /* NPKSD_COMPONENT_ALL */
-    npksd_real smooth;        /* 0; sd of noise added to all rows alike, in scaled units */
+    npksd_real smooth;        /* 0; sd of noise added to all rows, in scaled units */
     int standardize;          /* 1: scale by the deviations of the fit sample; 0: centre only */
     size_t features;          /* 0: exact, n^2 work; F: linear time by F frequencies (Gauss) */
     size_t stop_after; /* 0: never; h: one-call tests stop at the h-th replicate reaching T */
     int calibration;   /* NPKSD_CALIBRATE_MONTE_CARLO; bootstrap: asymptotic, see below */
-    int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 2 numbers a replicate */
+    int diagnose;      /* 0; 1: keep what npksd_diagnosis needs, m + 3 numbers a replicate */
     size_t block;      /* 1; npksd_test_samples: rows of one session, drawn together */
 } npksd_options;
-/* The wild bootstrap is for an explicit score, independent rows and the component STEIN alone. */
+/* The wild bootstrap needs an explicit score, independent rows, and STEIN as the only component. */
 
 typedef struct npksd_result {
     npksd_real statistic; /* T of the observed rows: the largest standardised number, or the only */
@@ -365,9 +359,9 @@ typedef struct npksd_result {
     npksd_real bandwidth; /* sigma, scaled units */
     int reject;           /* p_value <= alpha */
     size_t replicates;    /* replicates used */
-    npksd_real p_low, p_high; /* 95 % interval for the p-value of endless replicates, same fit */
+    npksd_real p_low, p_high; /* 95 % interval for p with unlimited replicates, same fit */
     npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range; /* part of observed rows outside the box of fit (synthetic) rows */
+    npksd_real out_of_range; /* share of observed rows outside the box of fit (synthetic) rows */
     unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
     unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
@@ -383,22 +377,22 @@ typedef struct npksd_diagnosis {
     npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, margin, spread */
     npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, adjusted for testing m columns */
     npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b) at scale 1 */
-    npksd_real *coordinate_shift;      /* m, or NULL: observed mean - generator's, in deviations */
+    npksd_real *coordinate_shift;      /* m, or NULL: observed mean - generator's, in sd */
     npksd_real *coordinate_distance;   /* m, or NULL: distance of distribution functions, 0 to 1 */
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
     size_t pair_capacity, pair_count;  /* pair_count is written: how many were put there */
 } npksd_diagnosis;
 /* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
-   or pair at or below alpha after adjustment differs; the promise holds when nothing differs at
-   all: a changed dependence shows in every column of it, and a changed column may show in columns
-   that depend on it: look at shift and distance. At most 256 random columns are paired. */
+   or pair with p_adjusted <= alpha differs. The guarantee holds if nothing differs: a changed
+   dependence shows in all its columns, and a changed column may show in those that depend on it, so
+   look at shift and distance. At most 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
     npksd_real mean_p;     /* about 1/2; more for discrete data */
-    npksd_real distance;   /* Kolmogorov distance of the p-values from uniform */
-    npksd_real uniform_p;  /* p-value of that distance */
-    int repeatable;        /* 0: the same stream gave other rows: hidden state, rand(), a clock */
+    npksd_real distance;   /* most by which the share of p-values up to some a exceeds a */
+    npksd_real uniform_p;  /* p-value of that distance: small means too many small p-values */
+    int repeatable;        /* 0: equal streams gave different rows: hidden state, rand(), a clock */
     int suspicious;        /* not repeatable, or uniform_p < 0.01 */
 } npksd_self_check_result;
 
@@ -418,10 +412,9 @@ NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
-/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose:
-   the same with reasons (STEIN, MIRROR or MOMENT alone: from a longer fit); diagnosis or any array
-   in it may be NULL; null_values, if not NULL, receives the statistics of the result.replicates
-   replicates; not with stop_after. */
+/* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose
+   also says why (STEIN, MIRROR or MOMENT alone: from a longer fit; not with stop_after). diagnosis
+   and its arrays may be NULL; null_values, if not NULL, receives result.replicates statistics. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
@@ -432,15 +425,15 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
 /* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool, which is "the generator" of the diagnosis; the fit uses all of it (fit_rows is ignored),
-   and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
+   pool, which is "the generator" of the diagnosis; the fit uses all of it (the scores fit_rows of
+   it), and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
    exchangeable when they have one source. With few synthetic rows a mode that the generator lacks
    is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
                                             size_t m);
-/* The least number of synthetic rows, and npksd_options_problem for npksd_test_samples. */
+/* The fewest synthetic rows allowed, and npksd_options_problem for npksd_test_samples. */
 
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
@@ -462,20 +455,20 @@ NPKSD_API npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t
                                          npksd_sample_fn sample_fn, void *user_data,
                                          const npksd_options *options, void *workspace,
                                          size_t bytes);
-/* A tester inside workspace (any alignment), which must outlive it and stay where it is. size: the
-   bytes it needs for these options, alignment slack included. */
+/* A tester inside workspace (any alignment), which must outlive it and not move. size: the bytes it
+   needs for these options, alignment slack included. */
 
 NPKSD_API npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
                                            npksd_sample_fn sample_fn, void *user_data,
                                            const npksd_options *options);
 NPKSD_API void npksd_tester_destroy(npksd_tester *tester);
-/* The same in one block of options.allocator, which destroy frees; it ignores init and NULL. */
+/* The same in one block from options.allocator, freed by destroy (a no-op after init, for NULL). */
 
 NPKSD_API npksd_status npksd_tester_step(npksd_tester *tester, size_t items);
 NPKSD_API void npksd_tester_progress(const npksd_tester *tester, size_t *done, size_t *total);
-/* Do up to so many items: fit, pilot, replicates, then those of a pending check. NPKSD_MORE until
-   all is done, then NPKSD_OK. An error stays, create another tester; in a check it discards that
-   check only. progress: items done and in all, with a pending check; pointers may be NULL. */
+/* Do up to `items` items: fit, pilot, replicates, then a pending check. NPKSD_MORE until all are
+   done, then NPKSD_OK. An error is final (create another tester), but in a check it discards only
+   that check. progress: items done and in total, pending check included; pointers may be NULL. */
 
 NPKSD_API npksd_status npksd_tester_check(npksd_tester *tester, const npksd_real *observed,
                                           npksd_result *result, npksd_diagnosis *diagnosis);
@@ -488,7 +481,7 @@ NPKSD_API npksd_status npksd_tester_check_end(npksd_tester *tester, npksd_result
                                               npksd_diagnosis *diagnosis);
 /* A check in steps: begin, npksd_tester_step until NPKSD_OK, end. observed is borrowed until end. A
    second begin or a check discards a pending one. end too early: NPKSD_ERROR_STATE, and the check
-   stays pending. With features, row_influence is worked out in end: n F m work. */
+   stays pending. With features, row_influence is computed in end: n F m work. */
 
 NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real *out,
                                          size_t capacity, size_t *count);
@@ -496,43 +489,41 @@ NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real 
 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows,
                                            size_t count, npksd_real *scores);
-/* The fitted scores at any rows (count x m), in the units of the rows; 0 for coordinates not drawn;
-   with an explicit score, what score_fn writes. NPKSD_ERROR_STATE before the fit, and while a
+/* The scores, fitted or score_fn's, at any rows (count x m), in the units of the rows; 0 for
+   coordinates not drawn. NPKSD_ERROR_STATE before the fit, and while a
    replicate or a check is half done. If a callback fails, scores stay as they were; with count > n,
    whole rows from the first on may have been written. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
-/* The finished tester as bytes, the same on every machine; buffer NULL: only the size. A caller's
-   rng is not in it. NPKSD_ERROR_STATE before the last step, and for testers with score or summary
-   callbacks. */
+/* The finished tester as bytes, the same on every machine, without a caller's rng. buffer NULL:
+   size only. NPKSD_ERROR_STATE before the last step and with score or summary callbacks. */
 
 NPKSD_API npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                          const npksd_allocator *allocator);
 NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void *bytes, size_t size,
                                               void *workspace, size_t workspace_bytes);
-/* A tester that checks, scores and diagnoses, but draws no replicates; in one allocation (allocator
-   NULL = malloc) or in memory of yours. Bytes that were cut, altered, or made by the other
-   precision or another version: NPKSD_ERROR_FORMAT. */
+/* A tester for checks, scores and diagnoses, not for replicates, in one allocation (allocator NULL
+   = malloc) or in your memory. Cut, altered, other precision or version: NPKSD_ERROR_FORMAT. */
 
 NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
                                        size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* Rows and coordinates that a check reads, of a blob or a tester, and what npksd_tester_load_into
-   needs. Any pointer may be NULL. Not a blob: NPKSD_ERROR_FORMAT. A few bytes may ask for
-   gigabytes, or for more rows than you have: look before you use an untrusted blob. */
+/* n and m of a blob or a tester, and the workspace that npksd_tester_load_into needs. Any pointer
+   may be NULL. Not a blob: NPKSD_ERROR_FORMAT. Look before you load an untrusted blob: a few bytes
+   may ask for gigabytes, or for more rows than you have. */
 
-/* ======== watch a stream: recording after recording, one error for all of them ======== */
+/* ======== watch a stream: recording after recording, one error rate for all ======== */
 
 typedef struct npksd_monitor {
     size_t recordings;       /* added so far */
     size_t capacity;         /* numbers in the caller's memory: recordings until a restart */
-    npksd_real alpha;        /* alarms are raised at 1/alpha */
+    npksd_real alpha;        /* an alarm is raised at 1/alpha */
     npksd_real p;            /* of the last recording: its rank among replicates and recordings */
-    npksd_real log_evidence; /* log E: E is what a capital of 1 has become by fair bets */
+    npksd_real log_evidence; /* log E: what a capital of 1 has become in fair bets */
     int alarm;               /* E has reached 1/alpha */
     size_t alarm_at;         /* the recording, from 1, that raised it */
-    npksd_real log_change;   /* log M: for changes that come late */
+    npksd_real log_change;   /* log M: for late changes */
     int change_alarm;        /* M has reached 1/alpha */
     size_t change_alarm_at;  /* the recording that raised it */
     uint64_t seed_, tester_; /* for the ranks of ties; fingerprint of the tester in use */
@@ -543,26 +534,25 @@ typedef struct npksd_monitor {
 
 NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real alpha,
                                            size_t capacity, uint64_t seed);
-/* p <= 0.05 each night is a false alarm every 20 nights. A monitor may be looked at after every
-   recording. If all come from the generator, E ever raises its alarm with a chance of alpha or
-   less, however long the stream; M is quicker after a late change, and raises a false alarm after
+/* Testing at p <= 0.05 every night gives a false alarm every 20 nights; a monitor may be read after
+   every recording. If all come from the generator, E ever raises its alarm with probability at most
+   alpha, however long the stream. M is quicker after a late change; its false alarms come after
    1/alpha recordings or more, on average: alpha = 0.001 suits both. 0 < alpha < 1, capacity > 0. */
 
 NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
                                          npksd_real *memory, const npksd_result *result);
-/* The next recording: a result of npksd_tester_check. Add every recording once, in order; they must
-   be independent of each other. memory, capacity numbers, stays with the monitor. Costs b +
-   recordings comparisons. The promise is one over testers. Given one, the chance of a false alarm
-   of E within 1000 recordings at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015
-   with 1999: take more replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished,
-   or the memory is full: restart. NPKSD_ERROR_ARGUMENT: not the tester of the recordings before,
-   not its result, or one whose checks share random numbers that replicates do not (smooth,
-   resample_redraw, wild bootstrap). */
+/* The next recording, a result of npksd_tester_check. Add each once, in order; they must be
+   independent. memory (capacity numbers) belongs to it. Cost: b + recordings comparisons. The
+   guarantee averages over testers: for one, the risk of a false alarm of E within 1000 recordings
+   at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015 with 1999, so use more
+   replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished, or memory is full:
+   restart. NPKSD_ERROR_ARGUMENT: not the tester used before, not its result, or one whose checks
+   share random numbers that replicates do not (smooth, resample_redraw, wild bootstrap). */
 
 NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
-/* Go on with another tester and an empty memory; E, M and alarms stay. fresh has another seed and
-   is new to this monitor: ranks among the same replicates would not be independent of the earlier
-   ones (NPKSD_ERROR_ARGUMENT for the tester in use; earlier ones are not remembered). */
+/* Go on with another tester and an empty memory; E, M and alarms stay. fresh must be new to this
+   monitor, with another seed: ranks among the same replicates are not independent
+   (NPKSD_ERROR_ARGUMENT for the tester in use; earlier ones are not remembered). */
 
 /* ======== tier 3: your own threads or ranks ======== */
 
@@ -576,21 +566,20 @@ typedef struct npksd_worker {
 NPKSD_API npksd_status npksd_tester_prepare(npksd_tester *tester);
 NPKSD_API size_t npksd_tester_scratch_size(const npksd_tester *tester);
 NPKSD_API size_t npksd_tester_width(const npksd_tester *tester);
-/* All but the replicates; then: bytes of a worker's scratch (any alignment), and numbers of a
-   replicate: 1, with diagnose more. Ask, never assume. */
+/* prepare: everything but the replicates. scratch_size: bytes for a worker (any alignment). width:
+   numbers per replicate; 1, but more with diagnose. Ask, never assume. */
 
 NPKSD_API npksd_status npksd_tester_replicates(const npksd_tester *tester, npksd_worker *worker,
                                                size_t first, size_t count, npksd_real *out);
 /* Replicates first .. first+count-1 into out (count x width). Any number of threads at once on a
-   prepared tester, each with its own worker; the numbers do not depend on the split. Where the
-   tester's rng is the caller's, a worker with scratch needs an rng of its own (otherwise
-   NPKSD_ERROR_ARGUMENT: two threads would share its state). On an error out has the replicates
-   before the one that failed; the rest of it is as it was. */
+   prepared tester, each with its own worker; the numbers do not depend on the split. If the tester
+   has a caller's rng, a worker with scratch needs its own (otherwise NPKSD_ERROR_ARGUMENT: they
+   would share its state). On an error out has the replicates before the failed one, no more. */
 
 NPKSD_API npksd_status npksd_tester_merge(npksd_tester *tester, size_t first, size_t count,
                                           const npksd_real *values);
-/* Give replicates to the tester, in any order; twice is harmless. When all are there the tester is
-   finished; otherwise step fills what is missing. */
+/* Give replicates to the tester, in any order; twice is harmless. With all of them the tester is
+   finished; otherwise step draws the missing ones. */
 
 /* ======== random numbers, options, text ======== */
 
@@ -598,23 +587,23 @@ NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint
 NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
 NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
 /* The built-in generator for your own use, with key (seed, stream); uniform on [0, 1), the top 53
-   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 128 layers. */
+   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 32 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
 NPKSD_API const char *npksd_status_string(npksd_status status);
 NPKSD_API const char *npksd_component_string(unsigned component);
 NPKSD_API int npksd_version(void);
-/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why. Strings for
-   texts: of a component "STEIN", ... version: NPKSD_VERSION of the implementation. */
+/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why.
+   component_string: "STEIN", ... version: NPKSD_VERSION of the implementation. */
 
 /* ======== primitives ======== */
 
 NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
                                              const npksd_options *options, npksd_real *out);
-/* Median Euclidean distance between rows: over all pairs of up to 512 rows; beyond that over 8
-   pairs of each of at most 16384 evenly spaced rows. 0 is replaced by the mean distance, that 0 too
-   by 1; otherwise at least the smallest normal number. Uses the allocator of options, if any. */
+/* Median Euclidean distance between rows: over all pairs of up to 512 rows, beyond that over 8
+   pairs for each of at most 16384 evenly spaced rows. If that is 0, the mean distance; if that is 0
+   too, 1; never below the smallest normal number. Uses the allocator of options, if any. */
 
 NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                        size_t m, const npksd_real *weights,
@@ -639,7 +628,7 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
 #if defined(NPKSD_IMPLEMENTATION) && !defined(NPKSDI_IMPLEMENTED)
 #define NPKSDI_IMPLEMENTED
 
-/* ======== >>hooks: what the outside world may replace ======== */
+/* ======== >>hooks: what the user may replace ======== */
 
 #include <float.h>
 #include <limits.h>
@@ -684,10 +673,9 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_INLINE static inline
 #endif
-/* Hot loops are built for SSE2 and for AVX2, and the processor chooses when the program starts,
-   where compiler and C library allow it. Without fused multiply-add both give the same bits.
-   Sanitizers must not meet the choice, which is made before they are ready; and clang gives it a
-   global name, of which a program can have one. */
+/* Where compiler and C library allow it, hot loops are built for SSE2 and AVX2 and chosen when the
+   program starts; without fused multiply-add both give the same bits. Not under sanitizers, which
+   are not ready then. clang gives the choice a global name, so a program can have it once. */
 #define NPKSDI_HOT static
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
     && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
@@ -728,20 +716,19 @@ static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
 static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
 static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer values are equal */
 static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
+static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6);          /* least range of knots */
 static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
-/* Rows travel in panels of NPKSDI_T rows, transposed: column j of a panel is NPKSDI_T neighbours in
-   memory. Every hot loop runs over exactly NPKSDI_T lanes, which compilers turn into vector code at
-   plain -O2 without being told about the processor. NPKSDI_G rows at a time meet a panel. */
+/* Rows are kept in transposed panels: column j of NPKSDI_T rows is contiguous. Hot loops run over
+   exactly NPKSDI_T lanes, which compilers vectorise at plain -O2. NPKSDI_G rows meet a panel. */
 #if defined(NPKSD_USE_CBLAS) || defined(NPKSD_GEMM)
-enum { NPKSDI_T = 16, NPKSDI_G = 16 }; /* a library's product is worth calling for whole panels */
+enum { NPKSDI_T = 16, NPKSDI_G = 16 }; /* a call of BLAS pays off for whole panels */
 #else
 enum { NPKSDI_T = 16, NPKSDI_G = 4 };
 #endif
 enum { NPKSDI_TILE = NPKSDI_T * NPKSDI_G };
 
-/* REFUSE: return the answer if the condition holds. TRY: return what the call says unless NPKSD_OK.
-   */
+/* REFUSE: return the answer if the condition holds. TRY: return the call's status unless OK. */
 #define NPKSDI_REFUSE(condition, answer)                                                           \
     do {                                                                                           \
         if (condition)                                                                             \
@@ -760,14 +747,15 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
-/* One panel column kept within limits: of two limits in one loop compilers make branches. */
-NPKSDI_INLINE void npksdi_limit(npksd_real *v, npksd_real low, npksd_real high)
+/* Numbers kept within limits: of two limits in one loop compilers make branches. */
+NPKSDI_INLINE void npksdi_limit(npksd_real *v, size_t count, npksd_real low, npksd_real high)
 {
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    for (size_t l = 0; l < count; l++)
         v[l] = npksdi_min(high, v[l]);
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    for (size_t l = 0; l < count; l++)
         v[l] = npksdi_max(low, v[l]);
 }
+NPKSDI_INLINE void npksdi_clear(npksd_real *v, size_t n) { NPKSD_MEMSET(v, 0, n * sizeof *v); }
 NPKSDI_INLINE size_t npksdi_min_size(size_t a, size_t b) { return a < b ? a : b; }
 NPKSDI_INLINE size_t npksdi_max_size(size_t a, size_t b) { return a > b ? a : b; }
 NPKSDI_INLINE size_t npksdi_ceil_div(size_t a, size_t b) { return a / b + (a % b != 0); }
@@ -779,35 +767,43 @@ typedef union npksdi_pun {
     npksdi_bits bits;
 } npksdi_pun;
 
-/* An exponent of all ones is NaN or infinity: by bits, so that no compiler flag removes it. */
+NPKSDI_INLINE npksdi_bits npksdi_bits_of(npksd_real value)
+{
+    npksdi_pun pun;
+    pun.value = value;
+    return pun.bits;
+}
+NPKSDI_INLINE npksd_real npksdi_from_bits(npksdi_bits bits)
+{
+    npksdi_pun pun;
+    pun.bits = bits;
+    return pun.value;
+}
+
+/* NaN and infinity have an exponent of all ones: tested by bits, so no compiler flag removes it. */
 static int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
     size_t bad = 0;
-    for (size_t i = 0; i < count; i++) {
-        npksdi_pun pun;
-        pun.value = values[i];
-        bad += (pun.bits & mask) == mask;
-    }
+    for (size_t i = 0; i < count; i++)
+        bad += (npksdi_bits_of(values[i]) & mask) == mask;
     return bad == 0;
 }
 
 /* exp(y) = 2^k exp(r), k = round(y / ln 2), |r| <= ln 2 / 2, y from NPKSDI_EXP_LOW to 80; the
-   polynomial interpolates at Chebyshev nodes. k by truncation of a positive number: adding 2^52 is
-   undone by -ffast-math. No branch, not even a select: the loop around it becomes vector code. */
+   polynomial interpolates at Chebyshev nodes. k by truncation of a positive number: -ffast-math
+   undoes adding 2^52. No branch, not even a select, so that the loop around it vectorises. */
 NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
 {
     int e = (int)(y * NPKSDI_C(1.4426950408889634) + ((npksd_real)NPKSDI_BIAS + NPKSDI_C(0.5)));
     npksd_real kr = (npksd_real)(e - NPKSDI_BIAS), p;
-    npksdi_pun power;
-    power.bits = (npksdi_bits)(uint32_t)e << NPKSDI_MANTISSA;
 #ifdef NPKSD_FLOAT
     npksd_real r = (y - kr * 0.693359375f) + kr * 2.12194440e-4f;
     p = (0.0013941108434f * r + 0.00837512639815f) * r + 0.0416663528968f;
     p = (((p * r + 0.166664155147f) * r + 0.500000004712f) * r + 1.00000003772f) * r + 1.0f;
 #else
     npksd_real r = (y - kr * 0.693147180369123816490) - kr * 1.90821492927058770002e-10;
-    /* in pairs, pairs of pairs and so on: one term after the other, each would wait for the last */
+    /* in pairs, pairs of pairs and so on: in sequence, each term would wait for the last */
     npksd_real r2 = r * r, r4 = r2 * r2;
     npksd_real low = (1.0 + r) + (5.0000000000000183855e-1 + 1.6666666666666680806e-1 * r) * r2;
     npksd_real middle = (4.1666666666488095495e-2 + 8.3333333333196006109e-3 * r)
@@ -816,27 +812,24 @@ NPKSDI_INLINE npksd_real npksdi_exp_core(npksd_real y)
         + (2.7632639639041029749e-7 + 2.5110037605963777712e-8 * r) * r2;
     p = low + (middle + high * r4) * r4;
 #endif
-    return p * power.value;
+    return p * npksdi_from_bits((npksdi_bits)(uint32_t)e << NPKSDI_MANTISSA);
 }
 
 /* log(x), x > 0 and normal: x = 2^k f, sqrt(1/2) <= f < sqrt(2), log f = 2 atanh((f-1)/(f+1)). */
 static npksd_real npksdi_log(npksd_real x)
 {
-    npksdi_pun pun;
-    pun.value = x;
-    int k = (int)(pun.bits >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
-    npksdi_bits fraction = ((npksdi_bits)1 << NPKSDI_MANTISSA) - 1;
-    pun.bits = (pun.bits & fraction) | ((npksdi_bits)NPKSDI_BIAS << NPKSDI_MANTISSA);
-    int halve = pun.value > NPKSDI_C(1.4142135623730951);
-    npksd_real f = halve ? NPKSDI_C(0.5) * pun.value : pun.value;
+    int k = (int)(npksdi_bits_of(x) >> NPKSDI_MANTISSA) - NPKSDI_BIAS;
+    npksd_real f = npksdi_from_bits(npksdi_bits_of(x) - ((npksdi_bits)k << NPKSDI_MANTISSA));
+    int halve = f > NPKSDI_C(1.4142135623730951);
+    f = halve ? NPKSDI_C(0.5) * f : f;
     npksd_real u = (f - 1) / (f + 1), u2 = u * u, sum = 0;
     for (int j = 21; j >= 1; j -= 2)
         sum = sum * u2 + 1 / (npksd_real)j;
     return (npksd_real)(k + halve) * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
-/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns of pi/2. Arithmetic instead
-   of selects, so that the loop around it becomes vector code. */
+/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns. Arithmetic instead of
+   selects, so that the loop around it vectorises. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
 #ifdef NPKSD_SIN
@@ -886,10 +879,8 @@ static npksd_real npksdi_sqrt(npksd_real x)
 {
     if (!(x >= NPKSDI_TINY))
         return 0;
-    npksdi_pun pun;
-    pun.value = x;
-    pun.bits = (pun.bits >> 1) + ((npksdi_bits)NPKSDI_BIAS << (NPKSDI_MANTISSA - 1));
-    npksd_real root = pun.value;
+    npksdi_bits half = (npksdi_bits)NPKSDI_BIAS << (NPKSDI_MANTISSA - 1);
+    npksd_real root = npksdi_from_bits((npksdi_bits_of(x) >> 1) + half);
     for (int i = 0; i < 5; i++)
         root = NPKSDI_C(0.5) * (root + x / root);
     return root;
@@ -904,11 +895,11 @@ static npksd_real npksdi_sqrt(npksd_real x)
 /* Every purpose has streams of its own: no number is used twice. Replicate r is stream r. */
 #define NPKSDI_STREAM(purpose, index) (((uint64_t)(purpose) << 56) | (uint64_t)(index))
 enum { NPKSDI_REPLICATE, NPKSDI_FIT, NPKSDI_PILOT, NPKSDI_OBSERVED, NPKSDI_INDEX_SET };
-enum { NPKSDI_FREQUENCIES = NPKSDI_INDEX_SET + 1, NPKSDI_RING, NPKSDI_PAIRS, NPKSDI_KEPT };
-enum { NPKSDI_KEPT_NOISE = NPKSDI_KEPT + 1, NPKSDI_HELD_OUT, NPKSDI_SIGNS, NPKSDI_TRIAL };
+enum { NPKSDI_FREQUENCIES = NPKSDI_INDEX_SET + 1, NPKSDI_RING, NPKSDI_PAIRS };
+enum { NPKSDI_KEPT_NOISE = NPKSDI_PAIRS + 1, NPKSDI_SIGNS, NPKSDI_TRIAL };
 
 /* Threefry-2x64 with 13 rounds (Salmon, Moraes, Dror and Shaw 2011): key (seed, stream), counter
-   (block, 0). Four blocks side by side fill the words of the state and keep a processor busy. */
+   (block, 0). Four blocks at a time fill the state's words and keep the processor busy. */
 #define NPKSDI_MIX(i, by)                                                                          \
     (w[i] += w[(i) + 1], w[(i) + 1] = ((w[(i) + 1] << (by)) | (w[(i) + 1] >> (64 - (by)))) ^ w[i])
 #define NPKSDI_ROUND(by)                                                                           \
@@ -977,47 +968,23 @@ NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
 
-/* Edges x_0 > x_1 > ... > x_128 = 0 of 128 layers of equal area under exp(-x^2/2) (Marsaglia and
+/* Edges x_0 > x_1 > ... > x_32 = 0 of 32 layers of equal area under exp(-x^2/2) (Marsaglia and
    Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). */
 #define NPKSDI_C4(a, b, c, d) NPKSDI_C(a), NPKSDI_C(b), NPKSDI_C(c), NPKSDI_C(d)
-static const npksd_real npksdi_layers[129] = {
-    NPKSDI_C4(3.7130862467403633, 3.4426198558966521, 3.2230849845786185, 3.0832288582142137),
-    NPKSDI_C4(2.978696252645017, 2.8943440070186706, 2.8231253505459664, 2.7611693723841539),
-    NPKSDI_C4(2.7061135731187223, 2.6564064112581925, 2.6109722484286132, 2.5690336259216391),
-    NPKSDI_C4(2.5300096723854666, 2.4934545220919508, 2.4590181774083501, 2.4264206455302116),
-    NPKSDI_C4(2.3954342780074673, 2.3658713701139875, 2.3375752413355307, 2.3104136836950022),
-    NPKSDI_C4(2.2842740596736568, 2.2590595738653295, 2.234686395587057, 2.2110814088747278),
-    NPKSDI_C4(2.1881804320720206, 2.1659267937448407, 2.1442701823562614, 2.12316570866979),
-    NPKSDI_C4(2.1025731351849989, 2.0824562379877246, 2.0627822745039634, 2.0435215366506695),
-    NPKSDI_C4(2.0246469733729339, 2.0061338699589668, 1.9879595741230607, 1.9701032608497132),
-    NPKSDI_C4(1.9525457295488889, 1.9352692282919002, 1.918257300859732, 1.9014946531003176),
-    NPKSDI_C4(1.8849670357028692, 1.868661140989542, 1.8525645117230871, 1.836665460253384),
-    NPKSDI_C4(1.8209529965910051, 1.8054167642140487, 1.790046982594619, 1.7748343955807692),
-    NPKSDI_C4(1.7597702248942319, 1.7448461281083765, 1.7300541605582435, 1.7153867407081165),
-    NPKSDI_C4(1.7008366185643009, 1.6863968467734863, 1.6720607540918522, 1.6578219209482075),
-    NPKSDI_C4(1.6436741568569826, 1.6296114794646784, 1.615628095037133, 1.6017183802152771),
-    NPKSDI_C4(1.5878768648844007, 1.5740982160167497, 1.5603772223598407, 1.5467087798535035),
-    NPKSDI_C4(1.5330878776675561, 1.5195095847593708, 1.5059690368565503, 1.4924614237746154),
-    NPKSDI_C4(1.4789819769830979, 1.4655259573357946, 1.4520886428822165, 1.4386653166774613),
-    NPKSDI_C4(1.4252512545068616, 1.4118417124397603, 1.3984319141236064, 1.3850170377251486),
-    NPKSDI_C4(1.3715922024197323, 1.3581524543224229, 1.344692751745713, 1.3312079496576765),
-    NPKSDI_C4(1.317692783201343, 1.3041418501204215, 1.2905495919178732, 1.2769102735516997),
-    NPKSDI_C4(1.2632179614460282, 1.2494664995643337, 1.2356494832544812, 1.2217602305309626),
-    NPKSDI_C4(1.2077917504067576, 1.1937367078237722, 1.1795873846544607, 1.1653356361550469),
-    NPKSDI_C4(1.1509728421389761, 1.1364898520030755, 1.1218769225722541, 1.1071236475235354),
-    NPKSDI_C4(1.0922188768965538, 1.0771506248819377, 1.0619059636836194, 1.0464709007525803),
-    NPKSDI_C4(1.0308302360564556, 1.0149673952392995, 0.99886423348064351, 0.98250080350276038),
-    NPKSDI_C4(0.96585507938813059, 0.94890262549791195, 0.93161619660135381, 0.91396525100880178),
-    NPKSDI_C4(0.89591535256623853, 0.87742742909771569, 0.85845684317805086, 0.83895221428120746),
-    NPKSDI_C4(0.81885390668331772, 0.7980920606262748, 0.77658398787614839, 0.75423066443451007),
-    NPKSDI_C4(0.73091191062188128, 0.70647961131360803, 0.68074791864590422, 0.65347863871504239),
-    NPKSDI_C4(0.62435859730908822, 0.59296294244197798, 0.55869217837551797, 0.52065603872514492),
-    NPKSDI_C4(0.47743783725378788, 0.42654798630330512, 0.3628714310284183, 0.27232086470466385),
+static const npksd_real npksdi_layers[33] = {
+    NPKSDI_C4(3.2692621886778764, 2.9613001212640193, 2.6984480795503906, 2.5242946658509328),
+    NPKSDI_C4(2.3900964859146825, 2.2788075319294364, 2.1823828226197072, 2.0963521737930381),
+    NPKSDI_C4(2.0179560567130405, 1.9453585097705326, 1.8772661272491804, 1.8127244667352644),
+    NPKSDI_C4(1.7510006648376888, 1.6915114275350177, 1.6337764012383425, 1.5773863873327268),
+    NPKSDI_C4(1.5219804712562803, 1.4672285006602168, 1.412816586663357, 1.3584339238885414),
+    NPKSDI_C4(1.3037594526403923, 1.2484467896152394, 1.1921053804941672, 1.1342747701347367),
+    NPKSDI_C4(1.0743867364794227, 1.0117055957226186, 0.94522726782788536, 0.87349447083770621),
+    NPKSDI_C4(0.7942229601008911, 0.70343597322866412, 0.59300635931852027, 0.4406084039418487),
     0,
 };
 
-/* A caller's rng may be stuck at one word for ever: what would be rejected after 200 rejections is
-   accepted. A sound rng never comes there (a chance of 2^-200), a broken one hangs no program. */
+/* After 200 rejections the next value is accepted, so that a caller's rng stuck at one word cannot
+   hang the program. A sound rng never gets there (probability 2^-200). */
 enum { NPKSDI_TRIES = 200 };
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
@@ -1033,12 +1000,12 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
 
 static npksd_real npksdi_bell(npksd_real x) { return NPKSD_EXP(NPKSDI_C(-0.5) * x * x); }
 
-/* Ziggurat: one word gives layer (7 bits), sign (1 bit) and position; 99 of 100 draws end there. */
+/* Ziggurat: one word gives layer (5 bits), sign (1 bit) and position; 9 of 10 draws end there. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
     for (int tries = 0;; tries++) {
         uint64_t word = npksdi_word(rng);
-        size_t layer = (size_t)(word & 127);
+        size_t layer = (size_t)(word & 31);
         npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
         if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
             npksd_real low = npksdi_bell(npksdi_layers[layer]);
@@ -1049,7 +1016,7 @@ NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
                      && tries < NPKSDI_TRIES)
                 continue;
         }
-        return x * (npksd_real)(1 - (int)((word >> 6) & 2)); /* the sign: no branch to guess */
+        return x * (npksd_real)(1 - (int)((word >> 4) & 2)); /* the sign: no branch to guess */
     }
 }
 
@@ -1089,11 +1056,10 @@ NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real
 }
 
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
-   or column is 1. Gram tiles, linear scores, moment matrices and frequencies are all this product.
-   Two rows and four terms at a time: each load of B serves two rows, each load of out four terms;
-   and rows inside of terms, so that no sum waits for its own last store. NPKSD_GEMM, row-major, is
-   C = A B or A' B (transposed), plus C if accumulate; not for small products, nor for sizes beyond
-   NPKSD_BLAS_INT. */
+   or column is 1. Gram tiles, linear scores, moment matrices and frequencies all use it. Two rows
+   and four terms at a time: each load of B serves two rows, each load of out four terms; rows
+   inside terms, so that no sum waits for its last store. NPKSD_GEMM, row-major, is C = A B or A' B
+   (transposed), plus C if accumulate; not for small products. */
 NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                      const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                                      const npksd_real *NPKSDI_RESTRICT B, size_t stride,
@@ -1101,11 +1067,9 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
 {
     size_t fours = terms / 4 * 4, pairs = rows / 2 * 2;
 #ifdef NPKSD_GEMM
-    uint64_t most = (UINT64_C(1) << (8 * sizeof(NPKSD_BLAS_INT) - 2)) * 2 - 1;
     int transposed = row == 1 && column != 1;
     size_t lda = transposed ? column : row;
-    if (rows >= 4 && terms >= 8 && lda >= (transposed ? rows : terms) && rows <= most
-        && terms <= most && lda <= most && stride <= most && across <= most) {
+    if (rows >= 4 && terms >= 8 && lda >= (transposed ? rows : terms)) {
         NPKSD_GEMM(transposed, rows, NPKSDI_T, terms, A, lda, B, stride, accumulate, out, across);
         return;
     }
@@ -1134,7 +1098,7 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
         npksdi_add_scaled(out + pairs * across, A[pairs * row + j * column], B + j * stride);
 }
 
-/* Any shape; and rows of one panel against another panel, whose strides the compiler then knows. */
+/* Any shape; then a panel against a panel, with strides that the compiler knows. */
 NPKSDI_HOT void npksdi_product(npksd_real *out, size_t across, size_t rows, const npksd_real *A,
                                size_t row, size_t column, const npksd_real *B, size_t stride,
                                size_t terms, int accumulate)
@@ -1171,7 +1135,7 @@ static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t co
     return npksdi_lane_sum(lanes) + tail;
 }
 
-/* Moment matrices: row-major, rows padded to whole panels, right in the lower triangle. */
+/* Moment matrices: row-major, rows padded to whole panels, valid in the lower triangle only. */
 static size_t npksdi_padded(size_t p) { return (p + NPKSDI_T - 1) / NPKSDI_T * NPKSDI_T; }
 NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, size_t b)
 {
@@ -1196,20 +1160,21 @@ static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned
                        turned + first, padded, count, 1);
 }
 
-/* Row i of a matrix, lower triangle, becomes row i of its Cholesky factor L after shift is added to
-   the diagonal (row-major, p x p, rows before i done). What the rows before it already span gets a
-   pivot of its own size: a coefficient near 0, not a huge one. Returns 0 if it is no number. */
-static int npksdi_cholesky_row(npksd_real *L, size_t p, npksd_real shift, size_t i)
+/* A matrix, lower triangle, becomes its Cholesky factor L after shift is added to the diagonal
+   (row-major, p x p). A row that depends on earlier ones gets a pivot of its own size, so its
+   coefficient is near 0, not huge. Returns 0 if a pivot is no number. */
+static int npksdi_cholesky(npksd_real *L, size_t p, npksd_real shift)
 {
-    npksd_real *row = L + i * p, diagonal = row[i] + shift;
-    for (size_t j = 0; j < i; j++)
-        row[j] = (row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j];
-    npksd_real pivot = diagonal - npksdi_dot(row, row, i);
-    if (!npksdi_finite(&pivot, 1))
-        return 0;
-    if (!(pivot > 4 * NPKSDI_EPSILON * diagonal))
-        pivot = npksdi_max(diagonal, NPKSDI_TINY);
-    row[i] = NPKSD_SQRT(pivot);
+    for (size_t i = 0; i < p; i++) {
+        npksd_real *row = L + i * p, diagonal = row[i] + shift;
+        for (size_t j = 0; j < i; j++)
+            row[j] = (row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j];
+        npksd_real pivot = diagonal - npksdi_dot(row, row, i);
+        NPKSDI_REFUSE(!npksdi_finite(&pivot, 1), 0);
+        if (!(pivot > 4 * NPKSDI_EPSILON * diagonal))
+            pivot = npksdi_max(diagonal, NPKSDI_TINY);
+        row[i] = NPKSD_SQRT(pivot);
+    }
     return 1;
 }
 
@@ -1218,7 +1183,7 @@ static void npksdi_cholesky_solve(const npksd_real *L, size_t p, const npksd_rea
 {
     for (size_t i = 0; i < p; i++)
         x[i] = (-c[i] - npksdi_dot(L + i * p, x, i)) / L[i * p + i];
-    for (size_t i = p; i-- > 0;) { /* by columns of L', so that memory is walked in order */
+    for (size_t i = p; i-- > 0;) { /* by columns of L', to walk memory in order */
         x[i] /= L[i * p + i];
         for (size_t j = 0; j < i; j++)
             x[j] -= L[i * p + j] * x[i];
@@ -1238,7 +1203,7 @@ static void npksdi_sort(npksd_real *v, size_t count)
         }
 }
 
-/* Mean of the two middle ones of sorted numbers. */
+/* Median of sorted numbers. */
 static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 {
     return NPKSDI_C(0.5) * sorted[(count - 1) / 2] + NPKSDI_C(0.5) * sorted[count / 2];
@@ -1249,16 +1214,19 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 /* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
    place pointers in a block, write what is saved, or read that back. One list serves all four and
    the declarations: NPKSDI_MODEL_ARRAYS and its kin. An entry X(type, name, count, each, saved) is
-   count x each things, saved as REALS, as WORDS of 32 bits, or LOCAL: not at all. */
+   count x each things, saved as REALS from low to high (a blob with others is refused), as WORDS of
+   32 bits below a limit, or LOCAL: not at all. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
-enum { NPKSDI_LOCAL, NPKSDI_REALS, NPKSDI_WORDS };
+#define NPKSDI_LOCAL                                   0, 0, 0
+#define NPKSDI_REALS(low, high)                        1, low, high
+#define NPKSDI_WORDS(limit)                            2, 0, (npksd_real)(limit)
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
 #define NPKSDI_VISIT(type, name, count, each, saved)                                               \
     owner->name =                                                                                  \
         (type *)npksdi_visit(walk, owner->name, count, each, sizeof(type), NPKSDI_##saved);
 
 typedef struct npksdi_walk {
-    int mode_, bad_;            /* bad_: more bytes than there can be, or not a blob */
+    int mode_, bad_;            /* bad_: sizes overflowed, or not a blob */
     size_t at_, size_;          /* bytes so far; READ: bytes in all */
     unsigned char *block_;      /* PLACE: aligned memory; WRITE: the blob, NULL: count its bytes */
     const unsigned char *blob_; /* READ */
@@ -1270,14 +1238,14 @@ static npksdi_walk npksdi_walk_begin(int mode, void *block)
     return walk;
 }
 
-enum { NPKSDI_ALIGNMENT = 32 }; /* bytes of the longest vector: it lies in one cache line */
+enum { NPKSDI_ALIGNMENT = 32 }; /* bytes of the longest vector: none crosses a cache line */
 static void *npksdi_aligned(void *memory)
 {
     size_t past = (size_t)((uintptr_t)memory % NPKSDI_ALIGNMENT);
     return (unsigned char *)memory + (NPKSDI_ALIGNMENT - past) % NPKSDI_ALIGNMENT;
 }
 
-/* Sizes that only grow and never wrap: after an overflow bad_ stays set. */
+/* Sizes that never wrap: an overflow sets bad_, which stays set. */
 static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 {
     int wraps = a != 0 && b > SIZE_MAX / 4 / a;
@@ -1290,7 +1258,7 @@ static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 #define NPKSDI_ALLOW(place, size, bytes) ((void)0)
 #endif
 
-/* Room for count x each things of the given size; where it is, if there is a block already. */
+/* Room for count x each elements of this size; its address, if there is a block already. */
 static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t size)
 {
     size_t at = walk->at_, exact = npksdi_times(walk, npksdi_times(walk, count, each), size);
@@ -1302,6 +1270,21 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
         return NULL;
     NPKSDI_ALLOW(walk->block_ + at, exact, bytes);
     return walk->block_ + at;
+}
+
+/* FNV-1a. Each step is a bijection of the state, so any change of a single byte changes the sum. */
+static uint64_t npksdi_hash(const void *memory, size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)memory;
+    uint64_t sum = UINT64_C(0xCBF29CE484222325);
+    for (size_t k = 0; k < count; k++)
+        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
+    return sum;
+}
+
+static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
+{
+    return npksdi_finite(&value, 1) && value >= low && value <= high;
 }
 
 /* A number of a blob, little-endian. */
@@ -1316,21 +1299,19 @@ static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
         else if (walk->block_ != NULL)
             walk->block_[walk->at_] = (unsigned char)(*value >> (8 * k));
 }
-static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value)
+static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value, npksd_real low, npksd_real high)
 {
-    npksdi_pun pun;
-    pun.value = *value;
-    uint64_t word = pun.bits;
+    uint64_t word = npksdi_bits_of(*value);
     npksdi_blob_word(walk, &word, sizeof *value);
-    pun.bits = (npksdi_bits)word;
-    walk->bad_ |= !npksdi_finite(&pun.value, 1);
+    npksd_real read = npksdi_from_bits((npksdi_bits)word);
+    walk->bad_ |= !npksdi_in_range(read, low, high);
     if (walk->mode_ == NPKSDI_READ)
-        *value = walk->bad_ ? 0 : pun.value;
+        *value = walk->bad_ ? low : read;
 }
 
 /* One array of the list: placed, or written or read. Returns where it is. */
 static void *npksdi_visit(npksdi_walk *walk, void *array, size_t count, size_t each, size_t size,
-                          int saved)
+                          int saved, npksd_real low, npksd_real high)
 {
     if (walk->mode_ <= NPKSDI_PLACE)
         return npksdi_room(walk, count, each, size);
@@ -1339,12 +1320,13 @@ static void *npksdi_visit(npksdi_walk *walk, void *array, size_t count, size_t e
         walk->at_ += all * size;
         all = 0;
     }
-    for (size_t k = 0; k < all && saved == NPKSDI_REALS; k++)
-        npksdi_blob_real(walk, (npksd_real *)array + k);
-    for (size_t k = 0; k < all && saved == NPKSDI_WORDS; k++) {
+    for (size_t k = 0; k < all && saved == 1; k++)
+        npksdi_blob_real(walk, (npksd_real *)array + k, low, high);
+    for (size_t k = 0; k < all && saved == 2; k++) {
         uint64_t word = ((uint32_t *)array)[k];
         npksdi_blob_word(walk, &word, 4);
-        ((uint32_t *)array)[k] = (uint32_t)word;
+        walk->bad_ |= walk->mode_ == NPKSDI_READ && (npksd_real)word > high;
+        ((uint32_t *)array)[k] = walk->bad_ ? 0 : (uint32_t)word;
     }
     return array;
 }
@@ -1392,7 +1374,7 @@ static size_t npksdi_summary_dim(const npksd_options *o, size_t m)
     return o->summary == NPKSD_SUMMARY_ALL ? m - 1 : (o->summary == NPKSD_SUMMARY_MEAN ? 1 : 2);
 }
 
-/* Polynomials in so many variables up to a total degree: variables + degree choose variables. */
+/* How many polynomials up to a total degree there are: variables + degree choose variables. */
 static size_t npksdi_terms(size_t variables, size_t degree)
 {
     size_t terms = 1;
@@ -1435,7 +1417,7 @@ static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
                            npksdi_max_size(2, 4000000 / m));
 }
 
-/* Components that make numbers of n rows of m. */
+/* Components that apply to n rows of m numbers. */
 static unsigned npksdi_able_components(const npksd_options *o, size_t n, size_t m)
 {
     unsigned pair = NPKSD_COMPONENT_PAIR, u = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MOMENT;
@@ -1451,14 +1433,10 @@ static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
     return !((single && !u_and_v) || c == NPKSD_COMPONENT_PAIR) || o->diagnose;
 }
 
-static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
-{
-    return npksdi_finite(&value, 1) && value >= low && value <= high;
-}
 static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low && v <= high; }
 
-/* Rules: what holds of bad options, and the sentence that says so; the range of a real field; the
-   range of a whole number, where a negative one is too large. */
+/* Rules: a condition that bad options meet, with its message; the range of a real field; the range
+   of a whole number, where a negative one is too large. */
 #define NPKSDI_REAL(field, low, high, text)                                                        \
     NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
 #define NPKSDI_WHOLE(field, low, high, text)                                                       \
@@ -1557,17 +1535,16 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 
 /* The kernel at one of several bandwidths; widest first, the base, scale 1, is always among them. A
    Gaussian kernel whose scale is the previous one's over 2^k, k <= 6, is that one squared k times,
-   so that all pairs need one exp, at one scale; otherwise it has an exp of its own. In linear time
-   scale s / 4^k, k <= 4, doubles the angles of s k times. The limits keep rounding small. */
+   so that all pairs need one exp, at one scale; otherwise it has an exp of its own. The limit keeps
+   rounding small. */
 typedef struct npksdi_kernel {
     npksd_real scale_, stretch_; /* of squared distances; of angles, 1 / sqrt(scale) */
     npksd_real floor_;           /* before squaring: keeps the result a normal number */
     int squarings_;              /* -1: an exp of its own */
-    size_t doubled_;             /* whose angles; itself: its own */
     unsigned wanted_;            /* NPKSD_COMPONENT_ that use it for every data set */
 } npksdi_kernel;
 
-/* One of the numbers whose largest is the statistic. */
+/* One of the numbers whose maximum is the statistic. */
 typedef struct npksdi_number {
     unsigned char kind_;      /* NPKSD_COMPONENT_ */
     unsigned char u_;         /* STEIN, MOMENT: U rather than V */
@@ -1579,15 +1556,15 @@ enum {
     NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 11,
     NPKSDI_EDGES = 128,                  /* of a column's margin */
     NPKSDI_CODES = 2 * NPKSDI_EDGES + 1, /* places of a value among them */
-    NPKSDI_PAIR_COLUMNS = 256,           /* at most so many columns are paired */
+    NPKSDI_PAIR_COLUMNS = 256,           /* at most this many columns are paired */
     NPKSDI_SHIFTS = 4,                   /* neighbours that a vector of the ring is paired with */
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
     NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
 };
 static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
-/* A scaled value: z = (x - centre) / scale. In halves: the difference of 1e308 and -1e308 is then
-   finite. 1/scale may be too small for a normal number: a power of 2 times a factor from 1 to 2. */
+/* z = (x - centre) / scale, in halves, so that 1e308 - -1e308 is finite. 1/scale may be subnormal,
+   so it is a power of 2 times a factor from 1 to 2. */
 typedef struct npksdi_ruler {
     npksd_real half_centre_, power_, factor_;
 } npksdi_ruler;
@@ -1595,43 +1572,46 @@ typedef struct npksdi_ruler {
 /* m columns; H kept rows; see npksdi_model_arrays for the other sizes. */
 #define NPKSDI_MODEL_ARRAYS(X)                                                                     \
     /* scale: z = (x - centre) / scale, as a ruler; box: range of kept rows, caller's units */     \
-    X(npksd_real, centre_, m, 1, REALS)                                                            \
-    X(npksd_real, scale_, m, 1, REALS)                                                             \
+    X(npksd_real, centre_, m, 1, REALS(-all, all))                                                 \
+    X(npksd_real, scale_, m, 1, REALS(NPKSDI_TINY, all))                                           \
     X(npksdi_ruler, ruler_, m, 1, LOCAL)                                                           \
-    X(npksd_real, box_low_, m, 1, REALS)                                                           \
-    X(npksd_real, box_high_, m, 1, REALS)                                                          \
+    X(npksd_real, box_low_, m, 1, REALS(-all, all))                                                \
+    X(npksd_real, box_high_, m, 1, REALS(-all, all))                                               \
     /* scores: range of z; splines' first knot and 1 / range; centre, scale and range of t */      \
-    X(uint32_t, family_of_, m, 1, WORDS)                                                           \
-    X(npksd_real, x_low_, m, 1, REALS)                                                             \
-    X(npksd_real, x_high_, m, 1, REALS)                                                            \
-    X(npksd_real, knot_low_, m, 1, REALS)                                                          \
-    X(npksd_real, knot_inverse_, m, 1, REALS)                                                      \
-    X(npksd_real, summary_centre_, m, d, REALS)                                                    \
-    X(npksd_real, summary_inverse_, m, d, REALS)                                                   \
-    X(npksd_real, t_low_, m, d, REALS)                                                             \
-    X(npksd_real, t_high_, m, d, REALS)                                                            \
-    X(npksd_real, theta_, m, owner->features_max_, REALS)                                          \
-    X(npksd_real, centres_, centre, owner->centre_count_, REALS)                                   \
+    X(uint32_t, family_of_, m, 1, WORDS(NPKSDI_CONSTANT))                                          \
+    X(npksd_real, x_low_, m, 1, REALS(-all, all))                                                  \
+    X(npksd_real, x_high_, m, 1, REALS(-all, all))                                                 \
+    X(npksd_real, knot_low_, m, 1, REALS(-most, most))                                             \
+    X(npksd_real, knot_inverse_, m, 1, REALS(0, 2 / NPKSDI_KNOTS_LEAST))                           \
+    X(npksd_real, summary_centre_, m, d, REALS(-all, all))                                         \
+    X(npksd_real, summary_inverse_, m, d, REALS(-all, all))                                        \
+    X(npksd_real, t_low_, m, d, REALS(-all, all))                                                  \
+    X(npksd_real, t_high_, m, d, REALS(-all, all))                                                 \
+    X(npksd_real, theta_, m, owner->features_max_, REALS(-all, all))                               \
+    X(npksd_real, centres_, centre, owner->centre_count_, REALS(-most, most))                      \
     /* operator: w_i of the shared index set; linear time: panels of frequencies */                \
-    X(npksd_real, weights_, m, 1, REALS)                                                           \
-    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, REALS)                      \
+    X(npksd_real, weights_, m, 1, REALS(0, 1))                                                     \
+    X(npksd_real, frequencies_, owner->frequency_panels_, frequencies, REALS(-100, 100))           \
     /* margins: normal score of a code; edges, their codes; rows below a code; means; pairs */     \
     X(npksd_real, normal_scores_, margins > 0 ? NPKSDI_CODES : 0, 1, LOCAL)                        \
-    X(npksd_real, edges_, margins, NPKSDI_EDGES, REALS)                                            \
+    X(npksd_real, edges_, margins, NPKSDI_EDGES, REALS(-most, most))                               \
     X(uint32_t, edge_codes_, margins, NPKSDI_EDGES, LOCAL)                                         \
-    X(uint32_t, counts_, margins, NPKSDI_CODES + 1, WORDS)                                         \
-    X(npksd_real, means_, margins, 1, REALS)                                                       \
-    X(npksd_real, squares_, margins, 1, REALS)                                                     \
-    X(npksd_real, tails_, margins, 1, REALS)                                                       \
-    X(uint32_t, paired_, owner->pair_columns_, 1, WORDS)                                           \
-    X(npksd_real, correlations_, owner->pair_columns_, pairs, REALS)                               \
+    X(uint32_t, counts_, margins, NPKSDI_CODES + 1, WORDS(NPKSDI_CONSTANT))                        \
+    X(npksd_real, means_, margins, 1, REALS(-most, most))                                          \
+    X(npksd_real, squares_, margins, 1, REALS(0, 10))                                              \
+    X(npksd_real, tails_, margins, 1, REALS(-10, 10))                                              \
+    X(uint32_t, paired_, owner->pair_columns_, 1, WORDS(m - 1))                                    \
+    X(npksd_real, correlations_, owner->pair_columns_, pairs, REALS(-1, 1))                        \
     /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
-    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, REALS)                               \
-    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, REALS)                          \
+    X(npksd_real, ring_, owner->has_waves_ ? m : 0, NPKSDI_T, REALS(-100, 100))                    \
+    X(npksd_real, waves_, owner->has_waves_ ? NPKSDI_WAVES : 0, 1, REALS(-2, 2))                   \
     /* what makes the numbers comparable, and behind them those of the columns */                  \
-    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, REALS)                                      \
-    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, REALS)                                        \
-    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS)
+    X(npksd_real, gauge_mean_, owner->gauge_count_, 1, REALS(-all, all))                           \
+    X(npksd_real, gauge_sd_, owner->gauge_count_, 1, REALS(gauge, all))                            \
+    X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS(-3, 3))                               \
+    /* the null: width_ numbers of each replicate; one of them, raised and sorted */               \
+    X(npksd_real, null_, owner->replicates_, owner->width_, REALS(-all, all))                      \
+    X(npksd_real, sorted_, owner->replicates_, 1, LOCAL)
 
 typedef struct npksdi_model {
     npksd_options options_; /* checked; scales are in kernel_ */
@@ -1650,15 +1630,22 @@ typedef struct npksdi_model {
     npksd_real reference_rows_;
     size_t number_count_, gauge_count_;
     npksdi_number number_[NPKSDI_NUMBERS_MAX];
+    size_t replicates_, width_;
     NPKSDI_MODEL_ARRAYS(NPKSDI_DECLARE)
 } npksdi_model;
 
+static size_t npksdi_pilot_sets(const npksdi_model *model)
+{
+    return npksdi_needs_pilot(&model->options_, model->n_, model->m_) ? model->options_.pilot : 0;
+}
 static void npksdi_model_arrays(npksdi_model *owner, npksdi_walk *walk)
 {
     size_t m = owner->m_, margins = owner->has_margins_ ? m : 0, frequencies = m * NPKSDI_T;
-    int all = owner->summary_ == NPKSD_SUMMARY_ALL;
-    size_t d = all ? 0 : owner->d_, centre = npksdi_times(walk, m, all ? 1 : 1 + owner->d_);
+    int whole = owner->summary_ == NPKSD_SUMMARY_ALL;
+    size_t d = whole ? 0 : owner->d_, centre = npksdi_times(walk, m, whole ? 1 : 1 + owner->d_);
     size_t pairs = npksdi_padded(owner->pair_columns_);
+    const npksd_real most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
+    npksd_real gauge = npksdi_pilot_sets(owner) > 0 ? NPKSDI_TINY : 0;
     NPKSDI_MODEL_ARRAYS(NPKSDI_VISIT)
 }
 
@@ -1715,17 +1702,16 @@ typedef struct npksdi_tile {
     X(npksd_real, score_inverse_, margins, 1, LOCAL)                                               \
     X(npksd_real, pair_sums_, pairs, npksdi_padded(pairs), LOCAL)                                  \
     X(npksd_real, wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, LOCAL)                      \
-    /* the numbers, then v_i, margin and spread of the columns; the same without signs */          \
-    X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)             \
-    X(npksd_real, observed_values_, npksdi_wild(o) ? model->gauge_count_ : 0, 1, LOCAL)
+    /* the numbers, then v_i, margin and spread of the columns */                                  \
+    X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)
 
-/* What one data set in work needs. Rows travel in panels of NPKSDI_T rows, column by column. */
+/* What the evaluation of one data set needs. */
 typedef struct npksdi_scratch {
     npksd_rng rng_;
     npksd_rng_state rng_state_;
-    uint64_t streams_; /* 0; a trial with the caller's rng: what makes its streams others */
+    uint64_t streams_; /* 0; a trial with the caller's rng: makes its streams different */
     void *user_data_;
-    const npksd_real *panel_rows_; /* the panel in z_ is made of these rows of the caller */
+    const npksd_real *panel_rows_; /* the caller's rows of the panel in z_ */
     size_t panel_count_;
     int bad_summary_;       /* summary_fn wrote NaN or infinity */
     int with_base_;         /* sums of the base kernel, too: a check, or diagnose */
@@ -1759,7 +1745,7 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
     const npksd_options *o = &model->options_;
     int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO, few = model->d_ == 1 || model->d_ == 2;
     int list[NPKSDI_FAMILIES_MAX] = { automatic ? (int)NPKSD_ESTIMATOR_GAUSS : o->estimator,
-                                      NPKSD_ESTIMATOR_SPLINE, /* straight in t; POLY is curved */
+                                      NPKSD_ESTIMATOR_SPLINE, /* linear in t; POLY is not */
                                       few ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
     size_t count = few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
     if (!automatic)
@@ -1779,10 +1765,10 @@ static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
     }
 }
 
-/* The kernel of a scale is wanted by these components; it is added to the list if it is new. */
+/* Marks the kernel of a scale as used by these components; a new one joins the list. */
 static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned components)
 {
-    npksdi_kernel *kernel = model->kernel_, added = { scale, 1 / NPKSD_SQRT(scale), 0, 0, 0, 0 };
+    npksdi_kernel *kernel = model->kernel_, added = { scale, 1 / NPKSD_SQRT(scale), 0, 0, 0 };
     size_t c = 0;
     while (c < model->kernel_count_ && kernel[c].scale_ > scale)
         c++;
@@ -1793,15 +1779,6 @@ static size_t npksdi_want_kernel(npksdi_model *model, npksd_real scale, unsigned
     }
     kernel[c].wanted_ |= components;
     return c;
-}
-
-/* The k with ratio = base^k, k = 0 to most; -1 if there is none. */
-static int npksdi_power_of(npksd_real ratio, npksd_real base, int most)
-{
-    int k = 0;
-    for (; ratio > 1; k++)
-        ratio /= base;
-    return ratio >= 1 && k <= most ? k : -1;
 }
 
 static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, size_t count)
@@ -1817,13 +1794,12 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
     model->base_ = npksdi_want_kernel(model, 1, 0);
     for (size_t c = 0; c < model->kernel_count_; c++) {
         npksdi_kernel *kernel = model->kernel_ + c;
-        npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0;
-        kernel->squarings_ = npksdi_power_of(ratio, 2, 6);
+        npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0, left = ratio;
+        for (; left > 1; left /= 2)
+            kernel->squarings_++;
+        if (left < 1 || kernel->squarings_ > 6)
+            kernel->squarings_ = -1;
         kernel->floor_ = NPKSD_EXP(NPKSDI_EXP_LOW / (kernel->squarings_ > 0 ? ratio : 1));
-        kernel->doubled_ = c;
-        for (size_t from = 0; from < c; from++)
-            if (npksdi_power_of(model->kernel_[from].scale_ / kernel->scale_, 4, 4) > 0)
-                kernel->doubled_ = from;
     }
 }
 
@@ -1859,7 +1835,7 @@ static void npksdi_plan_numbers(npksdi_model *model)
         npksdi_add_number(model, NPKSD_COMPONENT_PAIR, 0, 0, 0);
 }
 
-/* A model without its arrays, for options that are valid. */
+/* A model without its arrays, for valid options. */
 static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npksd_options *options,
                               size_t kept_rows)
 {
@@ -1884,9 +1860,11 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
     npksdi_plan_families(model, kept_rows);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
     for (size_t c = o->scale_count = 0; c < model->kernel_count_ && options->scale_count > 0; c++)
-        o->scale_count += model->kernel_[c].wanted_ != 0; /* different ones, and used */
+        o->scale_count += model->kernel_[c].wanted_ != 0; /* distinct ones in use */
     npksdi_plan_numbers(model);
     model->gauge_count_ = model->number_count_ + (o->diagnose ? NPKSDI_COLUMN_NUMBERS * m : 0);
+    model->replicates_ = o->replicates;
+    model->width_ = 1 + (o->diagnose ? m + 2 : 0);
 }
 
 /* ======== >>rows: from the caller's rows to scaled panels ======== */
@@ -1897,8 +1875,7 @@ static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
         w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
 }
 
-/* smooth > 0: add N(0, smooth^2) in scaled units to columns from first to before end; to fit rows,
-   replicates and observed rows alike. */
+/* smooth: adds N(0, smooth^2), in scaled units, to columns first .. end - 1 of rows of any kind. */
 static void npksdi_add_noise(const npksdi_model *model, npksdi_scratch *w, npksd_real *rows,
                              size_t count, size_t first, size_t end)
 {
@@ -1910,12 +1887,11 @@ static void npksdi_add_noise(const npksdi_model *model, npksdi_scratch *w, npksd
 
 static void npksdi_set_ruler(npksdi_model *model, size_t j)
 {
-    npksdi_pun pun;
-    pun.value = model->scale_[j]; /* positive and normal */
-    npksdi_bits exponent = pun.bits >> NPKSDI_MANTISSA, most = 2 * NPKSDI_BIAS - 1;
-    pun.bits = (2 * NPKSDI_BIAS - (exponent < most ? exponent : most)) << NPKSDI_MANTISSA;
-    npksdi_ruler ruler = { model->centre_[j] * NPKSDI_C(0.5), pun.value,
-                           2 / (model->scale_[j] * pun.value) };
+    npksd_real scale = model->scale_[j]; /* positive and normal */
+    npksdi_bits exponent = npksdi_bits_of(scale) >> NPKSDI_MANTISSA, most = 2 * NPKSDI_BIAS - 1;
+    exponent = 2 * NPKSDI_BIAS - (exponent < most ? exponent : most);
+    npksd_real power = npksdi_from_bits(exponent << NPKSDI_MANTISSA);
+    npksdi_ruler ruler = { model->centre_[j] * NPKSDI_C(0.5), power, 2 / (scale * power) };
     model->ruler_[j] = ruler;
 }
 NPKSDI_INLINE npksd_real npksdi_unclamped(npksd_real x, npksdi_ruler ruler)
@@ -1938,7 +1914,7 @@ NPKSDI_INLINE void npksdi_lane_dots(npksd_real *out, const npksd_real *a, const 
     NPKSD_MEMCPY(out, sum, sizeof sum);
 }
 
-/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops: both become vector code. */
+/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops, so that both vectorise. */
 NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
                                   size_t count)
 {
@@ -1981,11 +1957,11 @@ NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
     for (size_t j = 0; j < m; j++) {
         npksdi_ruler ruler = model->ruler_[j];
         z += NPKSDI_T;
-        for (size_t l = 0; l < NPKSDI_T; l++) /* gather first: the arithmetic is then vector code */
+        for (size_t l = 0; l < NPKSDI_T; l++) /* gather first, so that the arithmetic vectorises */
             z[l] = rows[(l < count ? l : 0) * m + j];
         for (size_t l = 0; l < NPKSDI_T; l++)
             z[l] = npksdi_unclamped(z[l], ruler);
-        npksdi_limit(z, -NPKSDI_CLAMP, NPKSDI_CLAMP);
+        npksdi_limit(z, NPKSDI_T, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
     }
@@ -2002,14 +1978,13 @@ static int npksdi_is_constant(const npksdi_model *model, size_t j)
     return !(model->box_high_[j] > model->box_low_[j]);
 }
 
-/* What takes a scaled value to the operator's coordinates: 1, or the caller's units again where
-   standardize is 0; constants keep their floor. */
+/* Scaled values to the operator's coordinates: 1; standardize = 0: scale, except for constants. */
 static npksd_real npksdi_unit_of(const npksdi_model *model, size_t j)
 {
     return model->options_.standardize || npksdi_is_constant(model, j) ? 1 : model->scale_[j];
 }
 
-/* Row j of `count` that are spread evenly over n. */
+/* Row j of `count` rows spread evenly over n. */
 static size_t npksdi_spread_row(size_t n, size_t count, size_t j)
 {
     return (n / count) * j + (size_t)((uint64_t)(n % count) * j / count);
@@ -2034,7 +2009,7 @@ static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w
             w->t_[k * NPKSDI_T + l] = good ? one[k] : 0;
     }
 }
-/* Was one not a number? Asked once per item; the answer clears the note. */
+/* Was any not finite? Asked once per item, which clears the note. */
 static npksd_status npksdi_summary_status(npksdi_scratch *w)
 {
     int bad = w->bad_summary_;
@@ -2084,14 +2059,14 @@ static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w
         npksd_real *one = w->t_ + k * NPKSDI_T;
         for (size_t l = 0; l < NPKSDI_T; l++)
             one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
-        npksdi_limit(one, -NPKSDI_CLAMP, NPKSDI_CLAMP);
+        npksdi_limit(one, NPKSDI_T, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
 }
 
 /* ======== >>scores: families of features, and the scores they give ======== */
 
 /* Orthonormal Hermite polynomials: h_{k+1} = (x h_k - sqrt(k) h_{k-1}) / sqrt(k+1), with slopes
-   sqrt(k) h_{k-1}. Outside [low, high] each is a straight line, or one outlier would decide all. */
+   sqrt(k) h_{k-1}. Straight lines outside [low, high], or one outlier would decide everything. */
 static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high, size_t degree,
                            npksd_real *h, npksd_real *slope)
 {
@@ -2101,7 +2076,7 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
         h[l] = 1;
         slope[l] = 0;
     }
-    npksdi_limit(inside, low, high);
+    npksdi_limit(inside, NPKSDI_T, low, high);
     for (size_t k = 0; k < degree; k++, h += NPKSDI_T) {
         npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next, *up = h + NPKSDI_T;
         const npksd_real *down = k > 0 ? h - NPKSDI_T : h; /* times root = 0 */
@@ -2153,7 +2128,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     npksd_real inside[NPKSDI_T], whole[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
-    npksdi_limit(inside, 0, most);
+    npksdi_limit(inside, NPKSDI_T, 0, most);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         cell[l] = (size_t)k;
@@ -2186,8 +2161,8 @@ static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const 
     npksd_real *phi = w->phi_, *slope = w->slope_;
     size_t T = NPKSDI_T, d = model->d_, degree = f->degree_, at = 0, cell[NPKSDI_T];
     int poly = f->kind_ == NPKSD_ESTIMATOR_POLY, spline = f->kind_ == NPKSD_ESTIMATOR_SPLINE;
-    NPKSD_MEMSET(phi, 0, f->features_ * T * sizeof *phi);
-    NPKSD_MEMSET(slope, 0, f->features_ * T * sizeof *slope);
+    npksdi_clear(phi, f->features_ * T);
+    npksdi_clear(slope, f->features_ * T);
     if (poly) {
         npksdi_hermite(x, model->x_low_[i], model->x_high_[i], degree, phi, slope);
         basis = d > 2 ? w->z_ : npksdi_t_basis(model, w, i, degree); /* z_: ones */
@@ -2301,7 +2276,7 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
         if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
             for (size_t l = 0; l < NPKSDI_T; l++)
                 s[l] = weights[i] > 0 ? -w->z_[(1 + i) * NPKSDI_T + l] : 0;
-        } else if (model->family_[family].shared_) { /* neighbours alike: one product of several */
+        } else if (model->family_[family].shared_) { /* same family in a row: one product */
             while (i + run < m && model->family_of_[i + run] == family && weights[i + run] > 0)
                 run++;
             npksdi_product(s, NPKSDI_T, run, model->theta_ + i * p, p, 1, w->z_, NPKSDI_T,
@@ -2398,7 +2373,7 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
         npksd_real by = npksdi_min(scores ? sigma / unit : unit / sigma, NPKSDI_HUGE);
         for (size_t l = 0; l < NPKSDI_T; l++)
             to[l] = from[l] * by;
-        npksdi_limit(to, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
+        npksdi_limit(to, NPKSDI_T, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
     }
 }
 
@@ -2435,8 +2410,8 @@ NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, si
         t->kernel_[i] = t->chain_[i] * t->mask_[i];
 }
 
-/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes: of a
-   loop over rows around it compilers would make vectors of rows. */
+/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes:
+   compilers would vectorise an outer loop over rows instead. */
 NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_real factor,
                                    const npksd_real *ends_a,
                                    const npksd_real *NPKSDI_RESTRICT ends_b)
@@ -2475,7 +2450,7 @@ NPKSDI_HOT void npksdi_pair_tile(const npksdi_model *model, const npksdi_scratch
         t->r_[i] = npksdi_max(0, t->r_[i]);
 }
 
-/* What a pair counts: 1 if row a is real and b < a, else 0; times signs of the wild bootstrap. */
+/* Weight of a pair: 1 if row a is real and b < a, else 0; times signs of the wild bootstrap. */
 static void npksdi_pair_mask(const npksdi_model *model, const npksdi_scratch *w, npksdi_tile *t)
 {
     int whole = t->column_ + NPKSDI_T <= t->row_ && t->row_ + NPKSDI_G <= model->n_;
@@ -2579,7 +2554,7 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
 }
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
-   to the sums once an item, so that float does not lose what cancels. */
+   to the sums once per item, which limits cancellation in float. */
 enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
 
 static size_t npksdi_pair_items(const npksdi_model *model)
@@ -2597,7 +2572,7 @@ static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_
     size_t first = k * NPKSDI_ITEM_PANELS, end = npksdi_min_size(first + NPKSDI_ITEM_PANELS, p + 1);
     size_t row = p * NPKSDI_T, row_end = row + npksdi_panel_rows(model, p);
     NPKSD_MEMSET(w->lanes_, 0, lanes * NPKSDI_T * sizeof *w->lanes_);
-    for (size_t q = first; q < end; q++) { /* all rows of a panel meet q while that is near */
+    for (size_t q = first; q < end; q++) { /* all rows of p while q is in cache */
         t->column_ = q * NPKSDI_T;
         for (t->row_ = row; t->row_ < row_end; t->row_ += NPKSDI_G)
             npksdi_add_pairs(model, w, t);
@@ -2657,15 +2632,14 @@ NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine,
                                            npksd_real stretch, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        sine[i] = npksdi_min(NPKSDI_ANGLE_MAX, stretch * angle[i]);
-    for (size_t i = 0; i < count; i++)
-        sine[i] = npksdi_max(-NPKSDI_ANGLE_MAX, sine[i]);
+        sine[i] = stretch * angle[i];
+    npksdi_limit(sine, count, -NPKSDI_ANGLE_MAX, NPKSDI_ANGLE_MAX);
     for (size_t i = 0; i < count; i++)
         npksdi_sincos(sine[i], sine + i, cosine + i);
 }
 
 /* phases_: cos and sin of omega.x / sqrt(scale) for panel p of rows and a panel of frequencies: for
-   each kernel NPKSDI_T x NPKSDI_T cosines, then sines. Scale c/4 doubles the angles of scale c. */
+   each kernel in use NPKSDI_T x NPKSDI_T cosines, then sines. */
 NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size_t p, size_t panel)
 {
     const size_t m = model->m_, square = NPKSDI_T * NPKSDI_T;
@@ -2673,20 +2647,10 @@ NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
                          model->frequencies_ + panel * NPKSDI_T * m, m);
     for (size_t c = 0; c < model->kernel_count_; c++) {
-        size_t from = model->kernel_[c].doubled_;
-        npksd_real *NPKSDI_RESTRICT cosine = w->phases_ + 2 * square * c;
-        npksd_real *NPKSDI_RESTRICT sine = cosine + square;
-        npksd_real ratio = model->kernel_[from].scale_ / model->kernel_[c].scale_;
-        if (from == c)
-            npksdi_angles_to_phases(cosine, sine, angle, model->kernel_[c].stretch_, square);
-        else
-            NPKSD_MEMCPY(cosine, w->phases_ + 2 * square * from, 2 * square * sizeof *cosine);
-        for (int left = npksdi_power_of(ratio, 4, 4); left > 0; left--)
-            for (size_t i = 0; i < square; i++) {
-                npksd_real both = 2 * cosine[i] * sine[i];
-                cosine[i] = (cosine[i] - sine[i]) * (cosine[i] + sine[i]);
-                sine[i] = both;
-            }
+        npksd_real *cosine = w->phases_ + 2 * square * c;
+        if (model->kernel_[c].wanted_ || w->with_base_)
+            npksdi_angles_to_phases(cosine, cosine + square, angle, model->kernel_[c].stretch_,
+                                    square);
     }
 }
 
@@ -2704,9 +2668,8 @@ static void npksdi_add_linear_moments(const npksdi_model *model, npksdi_scratch 
                        w->transposed_ + j, padded, count, 1);
 }
 
-/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them. For
-   each kernel and panel of frequencies, sums_ has sum_a S_a cos, sum_a S_a sin (a row for each
-   column of S), then sum cos and sum sin. */
+/* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them.
+   sums_ has, by kernel and panel, sum_a S_a cos and sum_a S_a sin by column, sum cos, sum sin. */
 static size_t npksdi_frequency_items(const npksdi_model *model)
 {
     return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
@@ -2857,13 +2820,12 @@ static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_s
 
 /* ======== >>waves: MMD by characteristic functions ======== */
 
-/* Frequencies are the sums and differences of vectors in a ring and their next neighbours. So a row
-   needs NPKSDI_T sines and cosines; those of a sum and a difference are products:
+/* Frequencies are sums and differences of neighbouring vectors in a ring. So a row needs only
+   NPKSDI_T sines and cosines; the others are products:
        cos(a +- b) = cos a cos b -+ sin a sin b,   sin(a +- b) = sin a cos b +- cos a sin b.
-   The bands have bandwidth^2 1/16 and 1/64 of the base's, chosen by power. So frequencies are from
-   N(0, 16 I) in units of the bandwidth, the ring, of which they add two, is from N(0, 8 I), and the
-   second band doubles the angles. Sums over the rows of a panel: shift, band, cosine and sine of
-   the sum, of the difference; lanes. */
+   The bands have bandwidth^2 1/16 and 1/64 of the base's, chosen for power: frequencies are from
+   N(0, 16 I) in units of the bandwidth, the ring, of which they add two, from N(0, 8 I); the second
+   band doubles the angles. Sums: shift, band, cosine and sine of sum and difference, lanes. */
 NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
@@ -2900,7 +2862,7 @@ NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, 
 }
 
 /* Panel k of the frequencies; behind the last one, the ring of MMD. In units of the bandwidth. */
-static npksd_status npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
+static void npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     int ring = k == model->frequency_panels_;
     npksd_real *out = ring ? model->ring_ : model->frequencies_ + k * NPKSDI_T * model->m_;
@@ -2908,7 +2870,6 @@ static npksd_status npksdi_draw_frequencies(npksdi_model *model, npksdi_scratch 
     npksdi_seek(w, ring ? NPKSDI_STREAM(NPKSDI_RING, 0) : NPKSDI_STREAM(NPKSDI_FREQUENCIES, k));
     for (size_t i = 0; i < NPKSDI_T * model->m_; i++)
         out[i] = factor * npksd_normal(&w->rng_);
-    return NPKSD_OK;
 }
 
 /* The mean over the frequencies of a band of d^2, d = |mean e^(i omega.z) - the reference's|^2. */
@@ -2928,23 +2889,18 @@ static npksd_real npksdi_mmd(const npksdi_model *model, const npksdi_scratch *w,
 
 /* ======== >>margins: single columns, and pairs of them, by their places among edges ======== */
 
-/* Phi^-1((c + 1) / 258) for every code c: q(u) solves dq/du = sqrt(2 pi) exp(q^2 / 2), q(1/2) = 0,
-   in small steps of Runge and Kutta's rule. */
-static npksd_real npksdi_normal_slope(npksd_real q)
-{
-    return NPKSDI_C(2.5066282746310002) * NPKSD_EXP(q * q * NPKSDI_C(0.5));
-}
+/* Phi^-1((c + 1) / 258) for every code c: q(u) solves dq/du = sqrt(2 pi) exp(q^2 / 2), q(1/2) = 0;
+   by Taylor in small steps: with d = h dq/du the next terms are q d^2/2, (2 q^2 + 1) d^3/6, ... */
 static void npksdi_set_normal_scores(npksd_real *scores)
 {
-    const int steps = 32;
-    npksd_real h = 1 / (NPKSDI_C(258) * (npksd_real)steps), half = h * NPKSDI_C(0.5), q = 0;
+    const int steps = 64;
+    npksd_real q = 0, h = 1 / (NPKSDI_C(258) * (npksd_real)steps);
     scores[NPKSDI_EDGES] = 0;
     for (size_t c = 1; c <= NPKSDI_EDGES; c++) {
         for (int k = 0; k < steps; k++) {
-            npksd_real s1 = npksdi_normal_slope(q), s2 = npksdi_normal_slope(q + half * s1);
-            npksd_real s3 = npksdi_normal_slope(q + half * s2),
-                       s4 = npksdi_normal_slope(q + h * s3);
-            q += h / 6 * (s1 + 2 * (s2 + s3) + s4);
+            npksd_real q2 = q * q;
+            npksd_real d = h * NPKSDI_C(2.5066282746310002) * NPKSD_EXP(q2 * NPKSDI_C(0.5));
+            q += d * (1 + d * (q / 2 + d * ((2 * q2 + 1) / 6 + d * q * (6 * q2 + 7) / 24)));
         }
         scores[NPKSDI_EDGES + c] = q;
         scores[NPKSDI_EDGES - c] = -q;
@@ -2952,8 +2908,7 @@ static void npksdi_set_normal_scores(npksd_real *scores)
 }
 
 /* The code of a value: how many edges are below it, plus how many are not above it, 0 to 256. A
-   panel of values at a time, and arithmetic instead of branches: no search waits for another, and
-   half of the branches would be guessed wrong. */
+   panel at a time, by arithmetic: half of the branches would be mispredicted. */
 NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint32_t *codes)
 {
     size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
@@ -3029,10 +2984,10 @@ static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *
     npksdi_settle_counts(model, w->below_, (npksd_real)model->n_, moments);
 }
 
-/* At the edges e of a column, with F_n(e) = (below + equal/2) / n of a data set and F(e) =
-   (below + equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
+/* At the edges e of a column, with F_n(e) = (below + equal/2) / n of a data set and F(e) = (below +
+   equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
        (n/128) sum_k (F_n - F)^2 / (F (1 - F)),
-   and, for people, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
+   and, to report, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
 NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
                                              size_t i)
 {
@@ -3041,7 +2996,7 @@ NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const np
     npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, lanes[NPKSDI_T] = { 0 };
     npksd_real share = NPKSDI_C(0.5) / (model->reference_rows_ + 1), ours[NPKSDI_T], F[NPKSDI_T];
     for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T) {
-        for (size_t l = 0; l < NPKSDI_T; l++) { /* gather first: the arithmetic is vector code */
+        for (size_t l = 0; l < NPKSDI_T; l++) { /* gather first, so that the rest vectorises */
             size_t c = codes[k + l];
             ours[l] = (npksd_real)(int)(here[c] + here[c + 1]);
             F[l] = (npksd_real)(int)(there[c] + there[c + 1] + 1);
@@ -3068,8 +3023,7 @@ static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksd
 }
 
 /* MARGIN's numbers: largest distance; sum of squared mean differences; change of spread: largest,
-   sum, sum of squares; sum of the change of tails. Margin and spread of each column, and what the
-   pairs need of it. */
+   sum, sum of squares; sum of the change of tails. Also by column, and for pairs. */
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *margin, npksd_real *spread)
 {
@@ -3092,8 +3046,7 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
     }
 }
 
-/* Correlation of the normal scores of paired columns a > b, from the sums of their products over so
-   many rows. */
+/* Correlation of the normal scores of paired columns a > b, from sums of products over rows. */
 static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scratch *w,
                                      const npksd_real *sums, npksd_real rows, size_t a, size_t b)
 {
@@ -3102,18 +3055,14 @@ static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scr
     mean -= w->score_mean_[i] * w->score_mean_[j];
     return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
 }
-static npksd_real npksdi_observed_pair(const npksdi_model *model, const npksdi_scratch *w, size_t a,
-                                       size_t b)
-{
-    return npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
-}
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
-    npksd_real largest = 0;
+    npksd_real largest = 0, n = (npksd_real)model->n_;
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
-            npksd_real here = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            npksd_real apart = npksdi_observed_pair(model, w, a, b) - here;
+            npksd_real here = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
+            npksd_real apart =
+                here - npksdi_moment(model->correlations_, model->pair_columns_, a, b);
             largest = npksdi_max(largest, npksdi_abs(apart));
         }
     return largest;
@@ -3121,8 +3070,7 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
 
 /* ======== >>evaluation: one data set, item by item, and the number it becomes ======== */
 
-/* What left the range of numbers is a very large one: replicates and observed rows are treated
-   alike, so that p stays exact, and no NaN gets any further. */
+/* Overflow becomes a very large number, for replicates and observed rows alike: p stays exact. */
 static void npksdi_tame(npksd_real *values, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
@@ -3134,32 +3082,23 @@ static void npksdi_tame(npksd_real *values, size_t count)
 /* Clear what is summed over rows without scores; and what the Stein statistics are made of. */
 static void npksdi_clear_plain_sums(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t pairs = model->pair_columns_ * npksdi_padded(model->pair_columns_);
-    if (model->has_margins_)
-        NPKSD_MEMSET(w->z_sums_, 0, model->m_ * NPKSDI_T * sizeof(npksd_real));
-    if (pairs > 0)
-        NPKSD_MEMSET(w->pair_sums_, 0, pairs * sizeof(npksd_real));
-    if (model->has_waves_)
-        NPKSD_MEMSET(w->wave_sums_, 0, NPKSDI_WAVES * sizeof(npksd_real));
+    size_t pairs = model->pair_columns_, columns = model->has_margins_ ? model->m_ : 0;
+    npksdi_clear(w->z_sums_, columns * NPKSDI_T);
+    npksdi_clear(w->pair_sums_, pairs * npksdi_padded(pairs));
+    npksdi_clear(w->wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0);
 }
 static void npksdi_clear_stein_sums(const npksdi_model *model, npksdi_scratch *w)
 {
-    size_t real = sizeof(npksd_real), padded = model->panels_ * NPKSDI_T, m = model->m_;
-    size_t kernels = model->kernel_count_, each = (2 * w->columns_ + 2) * NPKSDI_T;
-    if (model->options_.features > 0) {
-        NPKSD_MEMSET(w->sums_, 0, kernels * model->frequency_panels_ * each * real);
-        NPKSD_MEMSET(w->moment_, 0, w->columns_ * npksdi_padded(m + 1) * real);
-    } else {
-        NPKSD_MEMSET(w->sums_, 0, (2 * kernels + 1) * real);
-    }
-    if (!w->with_signs_)
-        NPKSD_MEMSET(w->row_sums_, 0, padded * real);
-    if (model->options_.diagnose)
-        NPKSD_MEMSET(w->coordinate_, 0, m * NPKSDI_T * real);
+    size_t kernels = model->kernel_count_, k = w->columns_;
+    int linear = model->options_.features > 0;
+    size_t waves = kernels * model->frequency_panels_ * (2 * k + 2) * NPKSDI_T;
+    npksdi_clear(w->sums_, linear ? waves : 2 * kernels + 1);
+    npksdi_clear(w->moment_, linear ? k * npksdi_padded(model->m_ + 1) : 0);
+    npksdi_clear(w->row_sums_, w->with_signs_ ? 0 : model->panels_ * NPKSDI_T);
+    npksdi_clear(w->coordinate_, model->options_.diagnose ? model->m_ * NPKSDI_T : 0);
 }
 
-/* A data set is in the scratch: choose its coordinates and start. Redrawn index sets come from its
-   own stream, after the rows. */
+/* Starts on the data set in the scratch. Index sets are redrawn from its stream, after the rows. */
 static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w, int with_base)
 {
     if (model->options_.resample > 0 && model->options_.resample_redraw)
@@ -3173,8 +3112,7 @@ static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w
     npksdi_clear_stein_sums(model, w);
 }
 
-/* What needs no scores: codes and sums of a scaled panel, waves of x = z in units of the
-   bandwidth. */
+/* What needs no scores: codes and sums of a panel, waves of x, z in units of the bandwidth. */
 static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
                                const npksd_real *x, size_t panel, size_t count)
 {
@@ -3202,7 +3140,7 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
 }
 
 /* The numbers of the data set in the scratch, and of its columns, into values_; those with scores
-   in units of the bandwidth, so that no unit of the data makes their squares vanish. */
+   in units of the bandwidth, so that their squares do not underflow. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
     npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
@@ -3233,12 +3171,6 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
     if (diagnose)
         npksdi_estimate(model, w, model->base_, v);
     npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
-}
-
-/* KSD^2, the U-statistic at the base bandwidth, of a data set whose base kernel was summed. */
-static npksd_real npksdi_base_estimate(const npksdi_model *model, const npksdi_scratch *w)
-{
-    return model->n_ == 1 ? 0 : npksdi_estimate(model, w, model->base_, NULL).u_;
 }
 
 /* Items: the panels, the pairs or frequencies, the end. */
@@ -3276,9 +3208,9 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
     model->gauge_mean_[l] += part;
 }
 
-/* Least deviation of a number, so large that rounding is a tie: r for what is linear in sums over
-   rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. STEIN, MIRROR,
-   MOMENT: the least whose square is a normal number. */
+/* Smallest deviation of a number, large enough that rounding gives a tie: r for what is linear in
+   sums over rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. STEIN, MIRROR,
+   MOMENT: the smallest whose square is a normal number. */
 static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
@@ -3294,8 +3226,7 @@ static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
     }
 }
 
-/* Then deviation and skewness. A deviation that is mere rounding must not be blown up into a
-   rank. */
+/* Then deviation and skewness. Mere rounding must not be blown up into a rank. */
 static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 {
     npksd_real n = (npksd_real)count, m2 = model->gauge_sd_[l] / n, m3 = model->gauge_skew_[l] / n;
@@ -3333,7 +3264,7 @@ static npksd_real npksdi_in_units(const npksdi_model *model, unsigned kind, npks
     return value;
 }
 
-/* T, the largest; a single one-sided number stands for itself. */
+/* T, the largest; a single one-sided number is used as it is. */
 static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *values,
                                  unsigned *leading)
 {
@@ -3367,27 +3298,23 @@ static npksd_real npksdi_column_value(const npksdi_model *model, const npksdi_sc
     return best;
 }
 
-/* Numbers kept of each replicate: T; to diagnose, one a column, and the largest pair. */
-static size_t npksdi_width(const npksdi_model *model)
-{
-    return 1 + (model->options_.diagnose ? model->m_ + (model->pair_columns_ > 0) : 0);
-}
+/* Numbers kept of each replicate: T; to diagnose, one a column, the largest of these, and the
+   largest pair. */
 static void npksdi_null_row(const npksdi_model *model, const npksdi_scratch *w, npksd_real *out)
 {
     unsigned leading;
+    npksd_real *most = out + 1 + model->m_;
     out[0] = npksdi_combine(model, w->values_, &leading);
-    if (!model->options_.diagnose)
-        return;
-    for (size_t i = 0; i < model->m_; i++)
+    for (size_t i = 0; i < model->m_ && model->options_.diagnose; i++) {
         out[1 + i] = npksdi_column_value(model, w, i);
-    if (model->pair_columns_ > 0)
-        out[1 + model->m_] = w->largest_pair_;
+        most[0] = i > 0 ? npksdi_max(most[0], out[1 + i]) : out[1 + i];
+        most[1] = w->largest_pair_;
+    }
 }
 
 /* ======== >>calibration: p-value, threshold, interval ======== */
 
-/* P(X >= a) for X of n trials with chance x, 0 < x < 1: terms relative to the largest one, up and
-   down from there until they no longer count. */
+/* P(X >= a), X ~ Binomial(n, x), 0 < x < 1: outwards from the largest term until they vanish. */
 static npksd_real npksdi_binomial_tail(size_t n, size_t a, npksd_real x)
 {
     size_t mode = npksdi_min_size((size_t)(((npksd_real)n + 1) * x), n);
@@ -3420,8 +3347,7 @@ static npksd_real npksdi_beta_quantile(npksd_real level, size_t a, size_t b)
     return NPKSDI_C(0.5) * (low + high);
 }
 
-/* 95 % interval (Clopper and Pearson) for the chance of a hit; stopped at a hit: of its own
-   kind. */
+/* 95 % interval (Clopper and Pearson) for P(hit); another one if stopped at a hit. */
 static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low,
                             npksd_real *high)
 {
@@ -3430,8 +3356,8 @@ static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *
     *high = rest > 0 ? npksdi_beta_quantile(NPKSDI_C(0.975), hits + (stopped ? 0 : 1), rest) : 1;
 }
 
-/* k / of by a true division: -ffast-math would make one k times 1/of, another a quotient, and p and
-   threshold would disagree in the last bit. */
+/* k / of, truly divided: -ffast-math might multiply by 1/of in one place only, and p and threshold
+   would disagree in the last bit. */
 static npksd_real npksdi_share(size_t k, size_t of)
 {
     volatile npksd_real divisor = (npksd_real)of, quotient = (npksd_real)k / divisor;
@@ -3447,62 +3373,46 @@ static size_t npksdi_largest_share(size_t of, npksd_real alpha)
     return k;
 }
 
-/* Null values of the replicates, width_ numbers each; a column of them, raised and sorted. */
-#define NPKSDI_NULL_ARRAYS(X)                                                                      \
-    X(npksd_real, values_, owner->count_, owner->width_, REALS)                                    \
-    X(npksd_real, sorted_, owner->count_, 1, LOCAL)
-
-typedef struct npksdi_null {
-    size_t count_, width_;
-    NPKSDI_NULL_ARRAYS(NPKSDI_DECLARE)
-} npksdi_null;
-
-static void npksdi_null_arrays(npksdi_null *owner, npksdi_walk *walk)
-{
-    NPKSDI_NULL_ARRAYS(NPKSDI_VISIT)
-}
-
 /* Two data sets with the same rows in another order differ by rounding. A null value therefore
    counts as reaching tau if it does so when raised by this much, which depends on tau and on the
    null values as a whole, never on a single one: p can only become larger, and stays exact. */
-static npksd_real npksdi_tolerance(const npksdi_model *model, const npksdi_null *null,
-                                   npksd_real tau, size_t used)
+static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, size_t used)
 {
     npksd_real size = npksdi_abs(tau);
     if (model->number_count_ > 1 || model->number_[0].two_sided_)
         return NPKSDI_TIE * npksdi_max(1, size);
     for (size_t r = 0; r < used; r++)
-        null->sorted_[r] = npksdi_abs(null->values_[r * null->width_]);
-    npksdi_sort(null->sorted_, used);
+        model->sorted_[r] = npksdi_abs(model->null_[r * model->width_]);
+    npksdi_sort(model->sorted_, used);
     if (used > 0)
-        size = npksdi_max(size, npksdi_middle(null->sorted_, used));
+        size = npksdi_max(size, npksdi_middle(model->sorted_, used));
     return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size, NPKSDI_TIE * npksdi_rounding(model, 0));
 }
 
 /* How many of the first `used` values of a column reach tau; they are left raised in sorted_. */
-static size_t npksdi_reached(const npksdi_null *null, size_t column, size_t used, npksd_real tau,
+static size_t npksdi_reached(const npksdi_model *model, size_t column, size_t used, npksd_real tau,
                              npksd_real tolerance)
 {
     size_t reached = 0;
     for (size_t r = 0; r < used; r++)
-        null->sorted_[r] = null->values_[r * null->width_ + column] + tolerance;
+        model->sorted_[r] = model->null_[r * model->width_ + column] + tolerance;
     for (size_t r = 0; r < used; r++) /* as stored: a register may hold more digits */
-        reached += null->sorted_[r] >= tau;
+        reached += model->sorted_[r] >= tau;
     return reached;
 }
 
 /* p, threshold and interval of T among `used` null values. Stopped at the h-th that reaches it:
    p = h/L, otherwise (1 + reached)/(used + 1). Both are exact, and reject = (p <= alpha) =
    (statistic > threshold): at most k - 1 (stopped: k) values reach it. */
-static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tolerance, int stopped,
-                           npksd_real alpha, npksd_result *result)
+static void npksdi_verdict(const npksdi_model *model, size_t used, npksd_real tolerance,
+                           int stopped, npksd_real alpha, npksd_result *result)
 {
-    size_t reached = npksdi_reached(null, 0, used, result->statistic, tolerance);
+    size_t reached = npksdi_reached(model, 0, used, result->statistic, tolerance);
     size_t k =
         stopped ? npksdi_largest_share(used, alpha) + 1 : npksdi_largest_share(used + 1, alpha);
-    npksdi_sort(null->sorted_, used);
+    npksdi_sort(model->sorted_, used);
     result->replicates = used;
-    result->threshold = null->sorted_[used - npksdi_min_size(k, used)];
+    result->threshold = model->sorted_[used - npksdi_min_size(k, used)];
     result->p_value = stopped ? npksdi_share(reached, used) : npksdi_share(1 + reached, used + 1);
     npksdi_interval(reached, used, stopped, &result->p_low, &result->p_high);
     result->reject = result->p_value <= alpha;
@@ -3510,13 +3420,14 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 
 /* ======== >>tester: all the parts together ======== */
 
-/* Memory and counters of fit and replicates: which replicates are there; a panel of features, row
-   by row; coordinates that are fitted, and whether over 5 % of their values repeat; kept rows,
+/* Memory and counters of fit and replicates: which replicates are there; blocks of the pool in
+   random order; a panel of features, row by row; coordinates that are fitted, and whether over 5 % of their values repeat; kept rows,
    caller's units; moment matrices and gradients (before that, the room for pair distances); least,
    largest, mean and mean square of each t; a factor and what is solved with it; a column; for each
    coordinate the best J on held-out rows and which candidate (family x ridge) has it. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, filled_, model->options_.replicates, 1, LOCAL)                                     \
+    X(uint32_t, order_, owner->pool_blocks_, 1, LOCAL)                                             \
     X(npksd_real, transposed_, npksdi_padded(p), NPKSDI_T, LOCAL)                                  \
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
@@ -3532,14 +3443,14 @@ static void npksdi_verdict(const npksdi_null *null, size_t used, npksd_real tole
 
 typedef struct npksdi_fit {
     size_t kept_rows_, keep_sets_; /* H, and the generator calls that these rows come from */
-    size_t sets_, fit_sets_; /* data sets of the stream; those behind fit_sets_ are held out */
-    size_t splits_;          /* 2: fit and held out (AUTO); 1: fit only */
-    int counted_;            /* exactly fit_rows rows and a quarter held out: no reference */
-    size_t used_, used_fit_; /* rows of the data set in work; fit rows come first */
-    size_t rows_[2];         /* rows added so far: fit, held out */
-    size_t held_left_, pool_left_; /* fixed samples: rows to be held out yet, of those not seen */
+    size_t sets_;                  /* data sets of the stream, whose rows are numbered on: */
+    size_t fit_rows_;              /* scores are fitted to so many, the first ones, and */
+    size_t held_from_, held_rows_; /* AUTO chooses by these; the others are for references only */
+    int refers_;                   /* there are references, which take every row */
+    size_t part_[3], rows_[3];     /* fitted, held out, others: of the set in work, and so far */
+    size_t splits_;                /* 2: with held-out rows (AUTO); 1: without */
     npksd_real ridge_[NPKSDI_RIDGES_MAX];
-    size_t ridge_count_, coordinate_sums_, shared_sums_, active_count_;
+    size_t ridge_count_, coordinate_sums_, shared_sums_, active_count_, pool_blocks_;
     NPKSDI_FIT_ARRAYS(NPKSDI_DECLARE)
 } npksdi_fit;
 
@@ -3553,19 +3464,21 @@ static void npksdi_fit_arrays(const npksdi_model *model, npksdi_fit *owner, npks
     NPKSDI_FIT_ARRAYS(NPKSDI_VISIT)
 }
 
-/* Fixed samples: the observed rows, then the synthetic ones. */
+/* Fixed samples: the observed rows, then the synthetic ones, in blocks. */
 typedef struct npksdi_pool {
     const npksd_real *observed_, *synthetic_;
     size_t n_, rows_, m_, block_; /* rows of each; block_ divides both */
+    size_t taken_;                /* rows that earlier data sets of the fit have taken */
+    uint32_t *order_;             /* of the blocks, see npksdi_pool_sample */
 } npksdi_pool;
 
-/* Does the generator repeat itself without a look at its rng? */
+/* Does the generator repeat itself without using its rng? */
 typedef struct npksdi_watch {
     uint64_t hash_;
     size_t equal_; /* calls that drew no random word and returned the same rows */
 } npksdi_watch;
 
-/* The next item; that of a pending check stands beside it. */
+/* The next item, and that of a pending check. */
 typedef struct npksdi_schedule {
     size_t stage_, k_;
     size_t done_, total_;
@@ -3575,7 +3488,6 @@ typedef struct npksdi_schedule {
 
 struct npksd_tester {
     npksdi_model model_;
-    npksdi_null null_;
     npksdi_fit fit_;
     npksdi_schedule schedule_;
     npksdi_scratch scratch_;
@@ -3587,14 +3499,13 @@ struct npksd_tester {
     size_t memory_bytes_;
     int loaded_, wild_done_;
     npksd_real out_of_range_, ksd2_; /* of the rows in check */
-    size_t observed_index_;          /* stream of the observed rows' noise: 0, but for planning */
+    size_t observed_index_;          /* stream of the observed rows' noise: 0, but in npksd_power */
 };
 
 /* All arrays of a tester, in one order. A loaded one has none of the fit. */
 static void npksdi_tester_arrays(npksd_tester *t, npksdi_walk *walk)
 {
     npksdi_model_arrays(&t->model_, walk);
-    npksdi_null_arrays(&t->null_, walk);
     if (!t->loaded_)
         npksdi_fit_arrays(&t->model_, &t->fit_, walk);
     npksdi_scratch_arrays(&t->model_, &t->scratch_, walk);
@@ -3625,48 +3536,38 @@ static void npksdi_plan_fit(npksd_tester *t)
     fit->ridge_[2] = NPKSDI_C(1e-2);
     fit->kept_rows_ = npksdi_kept_rows(o, model->m_);
     fit->keep_sets_ = npksdi_ceil_div(fit->kept_rows_, n);
-    fit->counted_ = !model->has_margins_ && !model->has_waves_;
-    if (pool > 0) {
-        fit->sets_ = fit->fit_sets_ = npksdi_ceil_div(pool, n);
-        fit->keep_sets_ = 1;
-        fit->pool_left_ = pool;
-        fit->held_left_ = automatic ? npksdi_max_size(1, pool / 5) : 0;
-    } else if (fit->counted_) {
-        fit->fit_sets_ = npksdi_ceil_div(N, n);
-        fit->sets_ =
-            fit->fit_sets_ + (automatic ? npksdi_ceil_div(npksdi_max_size(1, N / 4), n) : 0);
-    } else {
-        fit->sets_ = npksdi_max_size(npksdi_ceil_div(N + npksdi_ceil_div(N, 4), n), 2);
-        fit->sets_ = npksdi_max_size(fit->sets_, n < 20000 ? 10 : npksdi_ceil_div(200000, n));
-        fit->fit_sets_ = fit->sets_ - (automatic ? npksdi_max_size(1, fit->sets_ / 5) : 0);
-    }
+    fit->refers_ = model->has_margins_ || model->has_waves_;
+    if (pool > 0)
+        N = npksdi_min_size(N, automatic ? pool - npksdi_max_size(1, pool / 5) : pool);
+    fit->fit_rows_ = N;
+    fit->held_from_ = pool > 0 ? N : npksdi_ceil_div(N, n) * n; /* from another data set */
+    fit->held_rows_ = automatic ? npksdi_max_size(1, N / 4) : 0;
+    fit->sets_ = npksdi_ceil_div(fit->held_from_ + fit->held_rows_, n);
+    if (fit->refers_)
+        fit->sets_ = npksdi_max_size(
+            fit->sets_, n < 20000 ? 10 : npksdi_max_size(2, npksdi_ceil_div(200000, n)));
+    if (pool > 0)
+        fit->sets_ = npksdi_min_size(fit->refers_ ? pool : fit->sets_, npksdi_ceil_div(pool, n));
 }
 
 /* ======== >>fit: draw, keep, scale ======== */
 
-/* Draw one whole data set into the scratch. Non-zero from the generator, NaN and infinity end here,
-   and so does a generator that drew no word from the built-in rng and returned the rows of an
-   earlier call: it ignores its rng. Rows that are all equal are a legal constant. */
+/* Draws one data set into the scratch. Refuses a non-zero return, NaN and infinity, and a generator
+   that returned the rows of an earlier call without a word from the built-in rng: it ignores its
+   rng. Rows that are all equal are a legal constant. */
 static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi_watch *watch,
                                 uint64_t stream)
 {
     size_t m = t->model_.m_, count = t->model_.n_ * m;
-    uint64_t hash = 0;
-    int differ = 0;
     npksdi_seek(w, stream);
     NPKSDI_REFUSE(t->sample_fn_(w->rows_, t->model_.n_, m, &w->rng_, w->user_data_) != 0,
                   NPKSD_ERROR_GENERATOR);
     NPKSDI_REFUSE(!npksdi_finite(w->rows_, count), NPKSD_ERROR_NONFINITE);
     if (w->rng_.user_data != &w->rng_state_ || w->rng_state_.index_ > 0)
         return NPKSD_OK;
-    for (size_t i = 0; i < count; i++) {
-        npksdi_pun pun, first;
-        pun.value = w->rows_[i];
-        first.value = w->rows_[i % m];
-        differ |= pun.bits != first.bits;
-        hash = (hash ^ (uint64_t)pun.bits) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 32;
-    }
+    size_t bytes = count * sizeof *w->rows_, others = bytes - m * sizeof *w->rows_;
+    uint64_t hash = npksdi_hash(w->rows_, bytes);
+    int differ = npksdi_hash(w->rows_, others) != npksdi_hash(w->rows_ + m, others);
     watch->equal_ = watch->equal_ > 0 && hash == watch->hash_ ? watch->equal_ + 1 : 1;
     watch->hash_ = hash;
     int stuck = t->model_.n_ == 1 ? watch->equal_ >= 16 : differ && watch->equal_ >= 2;
@@ -3679,66 +3580,51 @@ static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
                           : pool->synthetic_ + (row - pool->n_) * pool->m_;
 }
 
-/* Draw `count` of `there` blocks, from block `first` of the pool on, without replacement and in
-   their order; returns where the next row goes. Few: one pass, each is taken with probability still
-   wanted / still there. Many: each pick goes to the left half with probability free on the left /
-   free, then halves are halved. Exact, without memory, and count log(count) random numbers. */
-static npksd_real *npksdi_pool_draw(const npksdi_pool *pool, size_t block, size_t first,
-                                    size_t there, size_t count, npksd_rng *rng, npksd_real *rows)
+/* The built-in generator of fixed samples: n rows (or as many blocks) of the pool, drawn without
+   replacement. Under the null hypothesis observed and synthetic rows are exchangeable, so that
+   whatever does not know who is who is allowed: the fit uses all of them, each data set those that
+   the ones before have left (Fisher and Yates). */
+static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
+                              void *user_data)
 {
-    size_t m = pool->m_, half = there / 2, left = 0;
-    if (count > 1 && there / 16 > count) {
-        for (size_t k = 0; k < count; k++)
-            left += npksdi_below(rng, there - k) < half - left;
-        rows = npksdi_pool_draw(pool, block, first, half, left, rng, rows);
-        return npksdi_pool_draw(pool, block, first + half, there - half, count - left, rng, rows);
+    const npksdi_pool *pool = (const npksdi_pool *)user_data;
+    size_t all = pool->n_ + pool->rows_, end = npksdi_min_size(pool->taken_ + count, all);
+    for (size_t k = pool->taken_ / pool->block_; k < end / pool->block_; k++) {
+        size_t other = k + npksdi_below(rng, all / pool->block_ - k);
+        uint32_t pick = pool->order_[other];
+        pool->order_[other] = pool->order_[k];
+        pool->order_[k] = pick;
+        for (size_t a = pick * pool->block_; a < (pick + 1) * pool->block_; a++, rows += m)
+            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, a), m * sizeof *rows);
     }
-    if (count == 1 && there > 16) {
-        first += npksdi_below(rng, there);
-        there = 1;
-    }
-    for (; count > 0; first++, there--) {
-        if (npksdi_below(rng, there) >= count)
-            continue;
-        for (size_t a = 0; a < block; a++, rows += m)
-            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, first * block + a), m * sizeof *rows);
-        count--;
-    }
-    return rows;
+    return 0;
 }
 
-static void npksdi_shuffle(npksd_rng *rng, npksd_real *rows, size_t count, size_t m)
+/* A data set of the fit; its rows, fewer than n at the end of a pool. */
+static npksd_status npksdi_draw_fit(npksd_tester *t, size_t set)
 {
-    for (size_t left = count; left > 1; left--) {
-        size_t a = (left - 1) * m, b = npksdi_below(rng, left) * m;
-        for (size_t j = 0; j < m; j++) {
-            npksd_real kept = rows[a + j];
-            rows[a + j] = rows[b + j];
-            rows[b + j] = kept;
-        }
-    }
+    t->pool_.taken_ = set * t->model_.n_;
+    npksd_status status = npksdi_draw(t, &t->scratch_, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set));
+    t->pool_.taken_ = 0;
+    return status;
+}
+static size_t npksdi_set_rows(const npksd_tester *t, size_t set)
+{
+    size_t n = t->model_.n_, pool = t->pool_.n_ + t->pool_.rows_;
+    return pool > 0 ? npksdi_min_size(n, pool - set * n) : n;
 }
 
 /* Stage: generator calls whose rows are kept. The first data sets whole; of the last one, rows
-   spread evenly; it stays in the scratch until its sums are taken. Of a pool, rows drawn at random
-   and shuffled: the first ones would be the observed ones, and places matter for centres and
-   pairs. */
+   spread evenly; it stays in the scratch until its sums are taken. */
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
-    npksdi_scratch *w = &t->scratch_;
-    size_t n = t->model_.n_, m = t->model_.m_, count;
-    if (t->pool_.rows_ > 0) {
-        npksdi_seek(w, NPKSDI_STREAM(NPKSDI_KEPT, 0));
-        npksdi_pool_draw(&t->pool_, 1, 0, t->pool_.n_ + t->pool_.rows_, t->fit_.kept_rows_,
-                         &w->rng_, t->fit_.kept_);
-        npksdi_shuffle(&w->rng_, t->fit_.kept_, t->fit_.kept_rows_, m);
-        return NPKSD_OK;
-    }
-    NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, k)));
-    count = npksdi_min_size(n, t->fit_.kept_rows_ - k * n);
+    const npksd_real *rows = t->scratch_.rows_;
+    size_t n = t->model_.n_, m = t->model_.m_, there = npksdi_set_rows(t, k);
+    NPKSDI_TRY(npksdi_draw_fit(t, k));
+    size_t count = npksdi_min_size(there, t->fit_.kept_rows_ - k * n);
     for (size_t j = 0; j < count; j++)
-        NPKSD_MEMCPY(t->fit_.kept_ + (k * n + j) * m, w->rows_ + npksdi_spread_row(n, count, j) * m,
-                     m * sizeof *w->rows_);
+        NPKSD_MEMCPY(t->fit_.kept_ + (k * n + j) * m, rows + npksdi_spread_row(there, count, j) * m,
+                     m * sizeof *rows);
     return NPKSD_OK;
 }
 
@@ -3775,8 +3661,7 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
     model->scale_[j] = npksdi_max(2 * inner, NPKSDI_TINY);
 }
 
-/* Constant columns: 1e-3 of the median positive deviation, so that a value off the constant is
-   seen. */
+/* Constant columns: 1e-3 of the median positive deviation, so that any other value is seen. */
 static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
 {
     size_t positive = 0;
@@ -3793,29 +3678,17 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
     }
 }
 
-static npksd_status npksdi_scale_item(npksd_tester *t, size_t k)
-{
-    if (k < t->model_.m_)
-        npksdi_scale_column(&t->model_, t->fit_.kept_, t->fit_.kept_rows_, k);
-    else
-        npksdi_scale_constants(&t->model_, t->fit_.column_);
-    return NPKSD_OK;
-}
-
-static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6); /* least range of the knots */
-
 /* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
    Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
    (SPLINE's knots), ties, and the edges of its margin. */
-static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
+static void npksdi_range_item(npksd_tester *t, size_t j)
 {
     npksdi_model *model = &t->model_;
     npksd_real *sorted = t->fit_.column_;
     size_t count = t->fit_.kept_rows_, cut = count / 100, repeats = 0;
     npksdi_seek(&t->scratch_, NPKSDI_STREAM(NPKSDI_KEPT_NOISE, j));
     npksdi_add_noise(model, &t->scratch_, t->fit_.kept_, count, j, j + 1);
-    if (t->pool_.rows_ == 0)
-        npksdi_add_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j, j + 1);
+    npksdi_add_noise(model, &t->scratch_, t->scratch_.rows_, model->n_, j, j + 1);
     for (size_t a = 0; a < count; a++)
         sorted[a] = npksdi_standard(model, t->fit_.kept_[a * model->m_ + j], j);
     npksdi_sort(sorted, count);
@@ -3834,12 +3707,10 @@ static npksd_status npksdi_range_item(npksd_tester *t, size_t j)
     for (size_t k = 0; k < NPKSDI_EDGES && model->has_margins_; k++)
         model->edges_[j * NPKSDI_EDGES + k] = sorted[(2 * k + 1) * count / (2 * NPKSDI_EDGES)];
     npksdi_set_edge_codes(model, j);
-    return NPKSD_OK;
 }
 
-/* Stage: range, then mean and deviation, of each summary over the kept rows, a panel at a time in
-   two passes. The sums are of (t - least) / range, in halves, so that a callback may use any
-   unit. */
+/* Stage: range, then mean and deviation, of each summary over the kept rows, in two passes. Sums
+   are of (t - least) / range, in halves, so that a callback may use any unit. */
 static size_t npksdi_summary_panels(const npksd_tester *t)
 {
     const npksdi_model *model = &t->model_;
@@ -3912,8 +3783,8 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     return npksdi_summary_status(w);
 }
 
-/* Stage: the bandwidth, a median distance of kept rows. It is a nuisance parameter: a few pairs
-   spread evenly over the rows are as good as all of them. Row a meets the rows at these shifts. */
+/* Stage: the bandwidth, a median distance of kept rows. A few pairs spread evenly do as well as
+   all: row a meets the rows at these shifts. */
 static size_t npksdi_shift_count(size_t rows) { return npksdi_min_size(8, rows / 2); }
 static size_t npksdi_shift(size_t rows, size_t k) /* k from 1: round(k rows / 17) */
 {
@@ -3937,14 +3808,14 @@ static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
     model->bandwidth_ = /* within what an option may be, so that 1 / sigma^2 is a number */
         npksdi_max(1 / NPKSDI_UNSCALED_CLAMP, npksdi_min(NPKSDI_UNSCALED_CLAMP, sigma));
 }
-static npksd_status npksdi_bandwidth_item(npksd_tester *t, size_t k)
+static void npksdi_bandwidth_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     size_t H = t->fit_.kept_rows_, m = model->m_, shift = npksdi_shift(H, k + 1);
     const npksd_real most = NPKSDI_UNSCALED_CLAMP;
     if (k == npksdi_shift_count(H)) {
         npksdi_set_bandwidth(model, npksdi_median_of(t->fit_.sums_, k * H));
-        return NPKSD_OK;
+        return;
     }
     for (size_t a = 0; a < H; a++) {
         const npksd_real *x = t->fit_.kept_ + a * m, *y = t->fit_.kept_ + (a + shift) % H * m;
@@ -3956,7 +3827,6 @@ static npksd_status npksdi_bandwidth_item(npksd_tester *t, size_t k)
         }
         t->fit_.sums_[k * H + a] = sum;
     }
-    return NPKSD_OK;
 }
 
 /* ======== >>sums: rows of the stream into moments and references ======== */
@@ -3972,8 +3842,7 @@ static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, si
     return fit->sums_ + split * per_split + own + f->sums_at_;
 }
 
-/* One row of splines times polynomials in t: 4 terms neighbours of phi are not 0, a block of A and
-   c. */
+/* One row of splines times polynomials in t: only 4 x terms adjacent entries of phi are not 0. */
 NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A,
                                          npksd_real *NPKSDI_RESTRICT c, size_t padded,
                                          const npksd_real *value, const npksd_real *slope,
@@ -4001,7 +3870,7 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
     for (size_t l = 0; l < count; l++) {
         size_t first = cell[l] * terms;
         npksd_real *block = A + first * padded + first;
-        if (terms == 2) /* the usual one, with a size that the compiler knows */
+        if (terms == 2) /* the usual case, with a size the compiler knows */
             npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l, 2);
         else
             npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l,
@@ -4046,7 +3915,7 @@ static void npksdi_add_reference(npksd_tester *t, size_t count)
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     const npksd_real *z = w->z_ + NPKSDI_T;
-    if (t->fit_.counted_)
+    if (!t->fit_.refers_)
         return;
     npksdi_to_bandwidth(model, z, w->x_, 0);
     npksdi_plain_panel(model, w, z, w->x_, 0, count);
@@ -4067,105 +3936,94 @@ static void npksdi_flush_reference(npksd_tester *t)
         model->waves_[k] += w->wave_sums_[k];
 }
 
-/* A piece of the pool; held-out rows go to the end. */
-static void npksdi_take_pool(npksd_tester *t, size_t set)
+/* How many of the numbers from a to before a_end are also from b to before b_end. */
+static size_t npksdi_overlap(size_t a, size_t a_end, size_t b, size_t b_end)
 {
-    npksdi_fit *fit = &t->fit_;
-    npksdi_scratch *w = &t->scratch_;
-    size_t n = t->model_.n_, m = t->model_.m_, pool = t->pool_.n_ + t->pool_.rows_;
-    fit->used_ = npksdi_min_size(n, pool - set * n);
-    fit->used_fit_ = 0;
-    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_HELD_OUT, set));
-    for (size_t a = 0, held = fit->used_; a < fit->used_; a++, fit->pool_left_--) {
-        int hold = fit->held_left_ > 0 && npksdi_below(&w->rng_, fit->pool_left_) < fit->held_left_;
-        size_t to = hold ? --held : fit->used_fit_++;
-        fit->held_left_ -= (size_t)hold;
-        NPKSD_MEMCPY(w->rows_ + to * m, npksdi_pool_row(&t->pool_, set * n + a),
-                     m * sizeof *w->rows_);
-    }
-    npksdi_add_noise(&t->model_, w, w->rows_, fit->used_, 0, m);
+    size_t first = npksdi_max_size(a, b), end = npksdi_min_size(a_end, b_end);
+    return end > first ? end - first : 0;
 }
 
+/* The next data set of the stream. Where a part of it is for the scores, rows that are spread
+   evenly over it change places with the first ones. */
 static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
 {
     npksdi_fit *fit = &t->fit_;
     npksdi_scratch *w = &t->scratch_;
-    size_t n = t->model_.n_, m = t->model_.m_, N = t->model_.options_.fit_rows;
+    size_t n = t->model_.n_, m = t->model_.m_, there = npksdi_set_rows(t, set);
+    size_t first = set * n, end = first + there, held = fit->held_from_;
     npksdi_clear_plain_sums(&t->model_, w);
-    if (t->pool_.rows_ > 0) {
-        npksdi_take_pool(t, set);
-        return NPKSD_OK;
-    }
     if (set >= fit->keep_sets_) {
-        NPKSDI_TRY(npksdi_draw(t, w, &t->watch_, NPKSDI_STREAM(NPKSDI_FIT, set)));
+        NPKSDI_TRY(npksdi_draw_fit(t, set));
         npksdi_add_noise(&t->model_, w, w->rows_, n, 0, m);
     }
-    fit->used_ = n;
-    if (fit->counted_) /* what is left of N, or of N/4 */
-        fit->used_ = set < fit->fit_sets_
-            ? npksdi_min_size(n, N - set * n)
-            : npksdi_min_size(n, npksdi_max_size(1, N / 4) - (set - fit->fit_sets_) * n);
-    for (size_t j = 1, from; j < fit->used_ && fit->used_ < n; j++)
-        if ((from = npksdi_spread_row(n, fit->used_, j)) != j)
-            NPKSD_MEMCPY(w->rows_ + j * m, w->rows_ + from * m, m * sizeof *w->rows_);
-    fit->used_fit_ = set < fit->fit_sets_ ? fit->used_ : 0;
+    fit->part_[0] = npksdi_overlap(first, end, 0, fit->fit_rows_);
+    fit->part_[1] = npksdi_overlap(first, end, held, held + fit->held_rows_);
+    size_t scored = fit->part_[0] + fit->part_[1];
+    fit->part_[2] = fit->refers_ ? there - scored : 0;
+    for (size_t i = 0; i < scored * m && scored < there; i++) {
+        size_t to = npksdi_spread_row(there, scored, i / m) * m + i % m;
+        npksd_real value = w->rows_[i];
+        w->rows_[i] = w->rows_[to];
+        w->rows_[to] = value;
+    }
     return NPKSD_OK;
 }
 
+/* A panel of fitted (part 0), held-out (1) or other rows (2). */
 static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows, size_t count,
-                                        size_t split)
+                                        size_t part)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
+    size_t families = part < 2 ? model->family_count_ : 0;
     npksdi_scale_panel(model, w, rows, count);
-    for (size_t slot = 0; slot < t->fit_.active_count_ && model->family_count_ > 0; slot++)
-        npksdi_add_coordinate(t, count, slot, split);
-    for (size_t k = 0; k < model->family_count_; k++) {
+    for (size_t slot = 0; slot < t->fit_.active_count_ && families > 0; slot++)
+        npksdi_add_coordinate(t, count, slot, part);
+    for (size_t k = 0; k < families; k++) {
         const npksdi_family *f = model->family_ + k;
         if (!f->shared_)
             continue;
         npksdi_transpose(w->z_, f->features_, count, t->fit_.transposed_);
-        npksdi_add_moments(npksdi_sums(t, f, 0, split), f->features_, t->fit_.transposed_, count);
+        npksdi_add_moments(npksdi_sums(t, f, 0, part), f->features_, t->fit_.transposed_, count);
     }
     npksdi_add_reference(t, count);
-    t->fit_.rows_[split] += count;
+    t->fit_.rows_[part] += count;
     return npksdi_summary_status(w);
 }
 
-/* Stage: data set after data set, a generator call and then its panels, fit rows first. */
-static size_t npksdi_set_items(const npksd_tester *t)
-{
-    return 1 + t->model_.panels_ + (t->pool_.rows_ > 0);
-}
+/* Stage: data set after data set, a generator call and then its panels, part by part. */
+static size_t npksdi_set_items(const npksd_tester *t) { return 1 + t->model_.panels_ + 2; }
 static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 {
     const npksdi_fit *fit = &t->fit_;
-    size_t each = npksdi_set_items(t), set = k / each, panel = k % each;
-    npksd_status status = NPKSD_OK;
-    if (k == 0) /* until now this was the room for the distances */
-        NPKSD_MEMSET(fit->sums_, 0, 8 * fit->kept_rows_ * sizeof *fit->sums_);
-    if (panel == 0)
-        return npksdi_take_set(t, set);
-    size_t fit_panels = npksdi_ceil_div(fit->used_fit_, NPKSDI_T), split = panel > fit_panels;
-    size_t first =
-        split ? fit->used_fit_ + (panel - 1 - fit_panels) * NPKSDI_T : (panel - 1) * NPKSDI_T;
-    size_t end = split ? fit->used_ : fit->used_fit_, n = t->model_.n_, m = t->model_.m_;
-    int kept = t->pool_.rows_ == 0 && set + 1 < fit->keep_sets_; /* the last is in the scratch */
+    size_t each = npksdi_set_items(t), set = k / each, n = t->model_.n_, m = t->model_.m_;
+    int kept = set + 1 < fit->keep_sets_; /* the last is in the scratch */
     const npksd_real *rows = kept ? fit->kept_ + set * n * m : t->scratch_.rows_;
-    if (first < end)
-        status =
-            npksdi_stream_panel(t, rows + first * m, npksdi_min_size(NPKSDI_T, end - first), split);
-    if (panel + 1 == each)
+    npksd_status status = NPKSD_OK;
+    if (k == 0) /* until now this held the distances */
+        NPKSD_MEMSET(fit->sums_, 0, 8 * fit->kept_rows_ * sizeof *fit->sums_);
+    if (k % each == 0)
+        return npksdi_take_set(t, set);
+    size_t part = 0, row = (k % each - 1) * NPKSDI_T;
+    for (; part < 3 && row >= fit->part_[part]; part++) {
+        row -= npksdi_padded(fit->part_[part]);
+        rows += fit->part_[part] * m;
+    }
+    if (part < 3)
+        status = npksdi_stream_panel(t, rows + row * m,
+                                     npksdi_min_size(NPKSDI_T, fit->part_[part] - row), part);
+    if (k % each + 1 == each)
         npksdi_flush_reference(t);
     return status;
 }
 
 /* Stage: from sums to references, column by column; then correlations and waves. */
-static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
+static void npksdi_refer_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1]), moments[4];
+    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1] + t->fit_.rows_[2]);
+    npksd_real moments[4];
     model->reference_rows_ = R;
     if (model->has_margins_ && k < model->m_) {
         npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
@@ -4174,61 +4032,59 @@ static npksd_status npksdi_refer_item(npksd_tester *t, size_t k)
         model->tails_[k] = moments[2];
         w->score_mean_[k] = moments[0];
         w->score_inverse_[k] = moments[3];
-        return NPKSD_OK;
+        return;
     }
-    for (size_t a = 1; a < model->pair_columns_; a++)
-        for (size_t b = 0; b < a; b++)
-            model->correlations_[a * npksdi_padded(model->pair_columns_) + b] =
-                npksdi_correlation(model, w, model->correlations_, R, a, b);
+    for (size_t a = 0, padded = npksdi_padded(model->pair_columns_); a < model->pair_columns_; a++)
+        for (size_t b = 0; b < padded; b++)
+            model->correlations_[a * padded + b] =
+                b < a ? npksdi_correlation(model, w, model->correlations_, R, a, b) : 0;
     for (size_t l = 0; l < NPKSDI_WAVES && model->has_waves_; l++)
         model->waves_[l] /= R;
-    return NPKSD_OK;
 }
 
 /* ======== >>solve: theta = -(A + ridge)^-1 c, and the choice of a family ======== */
 
-/* Row i of a factor: the moment means of the first `splits` splits, then a step of Cholesky. */
-static int npksdi_factor_row(const npksd_tester *t, const npksdi_family *f, size_t slot,
-                             npksd_real ridge, size_t splits, size_t i)
+/* The factor of the moments of the first `splits` splits, plus ridge times their mean diagonal. */
+static int npksdi_factor(const npksd_tester *t, const npksdi_family *f, size_t slot,
+                         npksd_real ridge, size_t splits)
 {
     size_t p = f->features_;
-    npksd_real *L = t->fit_.factor_, trace = 0, rows = (npksd_real)t->fit_.rows_[0];
-    const npksd_real *A = npksdi_sums(t, f, slot, 0), *H = npksdi_sums(t, f, slot, splits - 1);
-    if (splits > 1)
-        rows += (npksd_real)t->fit_.rows_[1];
-    for (size_t k = 0; k < p; k++)
-        trace += npksdi_moment(A, p, k, k) + (splits > 1 ? npksdi_moment(H, p, k, k) : 0);
-    for (size_t k = 0; k <= i; k++)
-        L[i * p + k] =
-            (npksdi_moment(A, p, i, k) + (splits > 1 ? npksdi_moment(H, p, i, k) : 0)) / rows;
-    return npksdi_cholesky_row(L, p, ridge * trace / rows / (npksd_real)p, i);
+    npksd_real *L = t->fit_.factor_, trace = 0;
+    npksdi_clear(L, p * p);
+    for (size_t split = 0; split < splits; split++) {
+        const npksd_real *A = npksdi_sums(t, f, slot, split);
+        for (size_t i = 0; i < p; i++)
+            for (size_t k = 0; k <= i; k++)
+                L[i * p + k] += npksdi_moment(A, p, i, k);
+    }
+    for (size_t i = 0; i < p; i++)
+        trace += L[i * p + i];
+    return npksdi_cholesky(L, p, ridge * trace / (npksd_real)p);
 }
 
-/* c of coordinate i (slot) as a mean. With shared features d phi / dx_i is 1 for x_i and, for a
-   bump, -(x_i - c_i)/h^2 bump, whose sum is already in A. */
+/* c of coordinate i (slot), over splits from first to before end. With shared features d phi / dx_i
+   is 1 for x_i and, for a bump, -(x_i - c_i)/h^2 bump, whose sum is already in A. */
 static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_t slot,
-                            size_t split, npksd_real *c)
+                            size_t first, size_t end, npksd_real *c)
 {
     const npksdi_model *model = &t->model_;
     size_t p = f->features_, m = model->m_, i = t->fit_.active_[slot];
-    const npksd_real *A = npksdi_sums(t, f, slot, split), *centre = model->centres_ + i;
-    npksd_real rows = (npksd_real)t->fit_.rows_[split];
-    if (!f->shared_) {
-        for (size_t a = 0; a < p; a++)
-            c[a] = A[npksdi_padded(p) * p + a] / rows;
-        return;
+    npksdi_clear(c, p);
+    for (size_t split = first; split < end; split++) {
+        const npksd_real *A = npksdi_sums(t, f, slot, split), *centre = model->centres_ + i;
+        for (size_t a = 0; a < p && !f->shared_; a++)
+            c[a] += A[npksdi_padded(p) * p + a];
+        for (size_t a = 1 + m; a < p && f->shared_; a++, centre += m)
+            c[a] += 2 * npksdi_bump_rate(model)
+                * (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i));
+        if (f->shared_)
+            c[1 + i] += (npksd_real)t->fit_.rows_[split];
     }
-    NPKSD_MEMSET(c, 0, p * sizeof *c);
-    c[1 + i] = 1;
-    for (size_t a = 1 + m; a < p; a++, centre += m)
-        c[a] = 2 * npksdi_bump_rate(model)
-            * (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i)) / rows;
 }
 
 /* One candidate (family, ridge) for one coordinate, solved on the fit sums and judged on the
    held-out ones: J = theta' A theta / 2 + c' theta. A costlier family must lower J by 2 % of |J|.
-   Where values repeat, flexible families would chase the atoms: GAUSS alone, unless noise has been
-   added. None good enough: NPKSDI_CONSTANT. */
+   Ties without added noise: GAUSS only, as others would chase them. None good: NPKSDI_CONSTANT. */
 static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, size_t candidate)
 {
     npksdi_fit *fit = &t->fit_;
@@ -4239,9 +4095,9 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
         fit->choice_[slot] = NPKSDI_CONSTANT;
         fit->best_[slot] = NPKSDI_HUGE;
     }
-    npksdi_gradient(t, f, slot, 0, c);
+    npksdi_gradient(t, f, slot, 0, 1, c);
     npksdi_cholesky_solve(fit->factor_, p, c, theta);
-    npksdi_gradient(t, f, slot, 1, c);
+    npksdi_gradient(t, f, slot, 1, 2, c);
     for (size_t a = 0; a < p; a++) {
         npksd_real sum = NPKSDI_C(0.5) * npksdi_moment(A, p, a, a) * theta[a];
         for (size_t b = 0; b < a; b++)
@@ -4249,7 +4105,7 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
         quadratic += theta[a] * sum;
         linear += theta[a] * c[a];
     }
-    npksd_real loss = quadratic / (npksd_real)fit->rows_[1] + linear, best = fit->best_[slot];
+    npksd_real loss = (quadratic + linear) / (npksd_real)fit->rows_[1], best = fit->best_[slot];
     npksd_real margin =
         best < NPKSDI_HUGE && same != candidate / NPKSDI_RIDGES_MAX ? NPKSDI_C(0.02) : 0;
     int atoms = fit->tied_[fit->active_[slot]] && !(t->model_.options_.smooth > 0);
@@ -4260,7 +4116,7 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
     }
 }
 
-/* Has a coordinate chosen this candidate? One that never changes has no choice. */
+/* Has a coordinate chosen this candidate? Constant ones have no choice. */
 static int npksdi_chose(const npksd_tester *t, size_t slot, size_t candidate)
 {
     return t->fit_.choice_[slot] == candidate
@@ -4272,75 +4128,50 @@ static void npksdi_solve_slot(npksd_tester *t, size_t family, size_t slot)
 {
     npksdi_model *model = &t->model_;
     const npksdi_family *f = model->family_ + family;
-    size_t i = t->fit_.active_[slot], p = f->features_;
-    npksd_real *theta = t->fit_.solution_, *c = t->fit_.gradient_;
-    npksd_real *out = model->theta_ + i * model->features_max_;
-    npksdi_gradient(t, f, slot, 0, c);
-    if (t->fit_.splits_ > 1) {
-        npksd_real fit = (npksd_real)t->fit_.rows_[0], held = (npksd_real)t->fit_.rows_[1];
-        npksdi_gradient(t, f, slot, 1, theta);
-        for (size_t a = 0; a < p; a++)
-            c[a] = (fit * c[a] + held * theta[a]) / (fit + held);
-    }
-    npksdi_cholesky_solve(t->fit_.factor_, p, c, theta);
-    NPKSD_MEMCPY(out, theta, p * sizeof *theta);
+    size_t i = t->fit_.active_[slot];
+    npksdi_gradient(t, f, slot, 0, t->fit_.splits_, t->fit_.gradient_);
+    npksdi_cholesky_solve(t->fit_.factor_, f->features_, t->fit_.gradient_,
+                          model->theta_ + i * model->features_max_);
     model->family_of_[i] = (uint32_t)family;
 }
 
-/* Stages: every candidate is judged (AUTO only); the chosen ones are solved. Both go through all
-   matrices: family, coordinate (one matrix if shared), ridge; and for each through the factor, some
-   rows at a time, and the coordinates that use it. */
-enum { NPKSDI_FACTOR_ROWS = 16 };
-
-static size_t npksdi_matrix_items(const npksd_tester *t, const npksdi_family *f)
+/* Stages: every candidate is judged (AUTO only); the chosen ones are solved. An item is a matrix: of
+   a family, a coordinate (all of them, if shared), a ridge. */
+static size_t npksdi_family_items(const npksd_tester *t, const npksdi_family *f)
 {
-    return npksdi_ceil_div(f->features_, NPKSDI_FACTOR_ROWS)
-        + (f->shared_ ? t->fit_.active_count_ : 1);
+    return (f->shared_ ? 1 : t->fit_.active_count_) * t->fit_.ridge_count_;
 }
 static size_t npksdi_solve_count(const npksd_tester *t)
 {
     size_t items = 0;
-    for (size_t k = 0; k < t->model_.family_count_; k++) {
-        const npksdi_family *f = t->model_.family_ + k;
-        size_t matrices = f->shared_ ? 1 : t->fit_.active_count_;
-        items += matrices * t->fit_.ridge_count_ * npksdi_matrix_items(t, f);
-    }
+    for (size_t k = 0; k < t->model_.family_count_; k++)
+        items += npksdi_family_items(t, t->model_.family_ + k);
     return items;
 }
 static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
 {
     const npksdi_fit *fit = &t->fit_;
-    size_t family = 0, ridges = fit->ridge_count_, matrices, items, wanted = 0;
-    for (;; family++) {
-        const npksdi_family *f = t->model_.family_ + family;
-        matrices = f->shared_ ? 1 : fit->active_count_;
-        items = npksdi_matrix_items(t, f);
-        if (k < matrices * ridges * items)
-            break;
-        k -= matrices * ridges * items;
-    }
-    const npksdi_family *f = t->model_.family_ + family;
-    size_t slot = k / items / ridges, ridge = k / items % ridges, step = k % items;
-    size_t candidate = family * NPKSDI_RIDGES_MAX + ridge, p = f->features_;
-    size_t factors = npksdi_ceil_div(p, NPKSDI_FACTOR_ROWS);
-    if (step >= factors) { /* a coordinate that uses the matrix */
-        slot += step - factors;
+    const npksdi_family *f = t->model_.family_;
+    for (; k >= npksdi_family_items(t, f); f++)
+        k -= npksdi_family_items(t, f);
+    size_t family = (size_t)(f - t->model_.family_), ridge = k % fit->ridge_count_;
+    size_t candidate = family * NPKSDI_RIDGES_MAX + ridge, first = k / fit->ridge_count_;
+    size_t end = f->shared_ ? fit->active_count_ : first + 1;
+    int wanted = select;
+    for (size_t slot = first; slot < end && !wanted; slot++)
+        wanted = npksdi_chose(t, slot, candidate);
+    if (!wanted)
+        return NPKSD_OK;
+    if (!npksdi_factor(t, f, first, fit->ridge_[ridge], select ? 1 : fit->splits_))
+        return NPKSD_ERROR_NUMERIC;
+    for (size_t slot = first; slot < end; slot++)
         if (select)
             npksdi_judge(t, f, slot, candidate);
         else if (npksdi_chose(t, slot, candidate))
             npksdi_solve_slot(t, family, slot);
-        return NPKSD_OK;
-    }
-    for (size_t u = 0; u < (f->shared_ ? fit->active_count_ : 1) && !select; u++)
-        wanted += (size_t)npksdi_chose(t, slot + u, candidate);
-    if (!select && wanted == 0)
-        return NPKSD_OK;
-    size_t end = npksdi_min_size((step + 1) * NPKSDI_FACTOR_ROWS, p);
-    for (size_t i = step * NPKSDI_FACTOR_ROWS; i < end; i++)
-        if (!npksdi_factor_row(t, f, slot, fit->ridge_[ridge], select ? 1 : fit->splits_, i))
-            return NPKSD_ERROR_NUMERIC;
     return NPKSD_OK;
 }
+
 /* ======== >>schedule: stages, items, and the order of things ======== */
 
 /* A data set of the pilot or the replicates: a generator call, then its evaluation. */
@@ -4359,11 +4190,7 @@ static npksd_status npksdi_data_set_item(const npksd_tester *t, npksdi_scratch *
     return NPKSD_OK;
 }
 
-/* Data set `set` has been evaluated: numbers of the pilot into gauges, then come null values. */
-static size_t npksdi_pilot_sets(const npksdi_model *model)
-{
-    return npksdi_needs_pilot(&model->options_, model->n_, model->m_) ? model->options_.pilot : 0;
-}
+/* Data set `set` is evaluated: a pilot goes into the gauges, a replicate into the null values. */
 static void npksdi_record(npksd_tester *t, size_t set)
 {
     npksdi_model *model = &t->model_;
@@ -4374,7 +4201,7 @@ static void npksdi_record(npksd_tester *t, size_t set)
             npksdi_gauge_end(model, l, pilot);
     }
     if (set >= pilot) {
-        npksdi_null_row(model, &t->scratch_, t->null_.values_ + (set - pilot) * t->null_.width_);
+        npksdi_null_row(model, &t->scratch_, t->model_.null_ + (set - pilot) * t->model_.width_);
         t->fit_.filled_[set - pilot] = 1;
     }
 }
@@ -4389,25 +4216,28 @@ static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
     return status;
 }
 
-/* Every stage has a number of items, known in advance, and does item k; an item with nothing to do
+/* Every stage knows its number of items in advance and does item k; an item with nothing to do
    counts. With a caller's score and no reference there is no stream of rows; with one family there
    is nothing to select; the wild bootstrap draws nothing at all. */
 #define NPKSDI_STAGES(X)                                                                           \
-    X(KEEP, fit->keep_sets_, npksdi_keep_item(t, k))                                               \
-    X(SCALE, model->m_ + 1, npksdi_scale_item(t, k))                                               \
+    X(KEEP, fit->keep_sets_, status = npksdi_keep_item(t, k))                                      \
+    X(SCALE, model->m_, npksdi_scale_column(&t->model_, t->fit_.kept_, t->fit_.kept_rows_, k))     \
+    X(CONSTANTS, 1, npksdi_scale_constants(&t->model_, t->fit_.column_))                           \
     X(RANGE, model->m_, npksdi_range_item(t, k))                                                   \
-    X(SUMMARY, 2 * npksdi_summary_panels(t), npksdi_summary_item(t, k))                            \
-    X(CENTRE, model->centre_count_, npksdi_centre_item(t, k))                                      \
+    X(SUMMARY, 2 * npksdi_summary_panels(t), status = npksdi_summary_item(t, k))                   \
+    X(CENTRE, model->centre_count_, status = npksdi_centre_item(t, k))                             \
     X(BANDWIDTH, o->bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,                   \
       npksdi_bandwidth_item(t, k))                                                                 \
     X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_,                           \
       npksdi_draw_frequencies(&t->model_, &t->scratch_, k))                                        \
-    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0, npksdi_stream_item(t, k))   \
-    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, npksdi_matrix_item(t, k, 1))           \
-    X(SOLVE, npksdi_solve_count(t), npksdi_matrix_item(t, k, 0))                                   \
+    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0,                             \
+      status = npksdi_stream_item(t, k))                                                           \
+    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, status = npksdi_matrix_item(t, k, 1))  \
+    X(SOLVE, npksdi_solve_count(t), status = npksdi_matrix_item(t, k, 0))                          \
     X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item(t, k))      \
-    X(PILOT, wild ? 0 : pilot, npksdi_sample_item(t, k))                                           \
-    X(REPLICATES, wild ? 0 : each * t->null_.count_, npksdi_sample_item(t, pilot + k))
+    X(PILOT, wild ? 0 : pilot, status = npksdi_sample_item(t, k))                                  \
+    X(REPLICATES, wild ? 0 : each * t->model_.replicates_,                                         \
+      status = npksdi_sample_item(t, pilot + k))
 
 enum {
 #define NPKSDI_ENUM(name, count, item) NPKSDI_STAGE_##name,
@@ -4421,7 +4251,7 @@ static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
     const npksdi_fit *fit = &t->fit_;
     const npksd_options *o = &model->options_;
     size_t each = npksdi_data_set_items(t), pilot = npksdi_pilot_sets(model) * each;
-    int scored = model->family_count_ > 0, refers = !fit->counted_, wild = npksdi_wild(o);
+    int scored = model->family_count_ > 0, refers = fit->refers_, wild = npksdi_wild(o);
     switch (stage) {
 #define NPKSDI_CASE(name, count, item)                                                             \
     case NPKSDI_STAGE_##name: return count;
@@ -4434,28 +4264,30 @@ static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
 static npksd_status npksdi_stage_item(npksd_tester *t, size_t stage, size_t k)
 {
     size_t pilot = npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
+    npksd_status status = NPKSD_OK;
     switch (stage) {
 #define NPKSDI_CASE(name, count, item)                                                             \
-    case NPKSDI_STAGE_##name: return item;
+    case NPKSDI_STAGE_##name: item; break;
         NPKSDI_STAGES(NPKSDI_CASE)
 #undef NPKSDI_CASE
-    default: return NPKSD_OK;
+    default: break;
     }
+    return status;
 }
 
-/* On to the next item that there is; replicates that merge has brought need no work. */
+/* On to the next item; replicates supplied by merge are skipped. */
 static void npksdi_skip_done(npksd_tester *t)
 {
     npksdi_schedule *s = &t->schedule_;
     size_t each = npksdi_data_set_items(t);
     while (s->stage_ < NPKSDI_STAGE_DONE) {
         size_t count = npksdi_stage_count(t, s->stage_);
-        if (s->stage_ == NPKSDI_STAGE_REPLICATES)
-            while (s->k_ < count && t->fit_.filled_[s->k_ / each]) {
-                size_t next = (s->k_ / each + 1) * each;
-                s->done_ += next - s->k_;
-                s->k_ = next;
-            }
+        int replicates = s->stage_ == NPKSDI_STAGE_REPLICATES;
+        while (replicates && s->k_ < count && t->fit_.filled_[s->k_ / each]) {
+            size_t rest = each - s->k_ % each;
+            s->done_ += rest;
+            s->k_ += rest;
+        }
         if (s->k_ < count)
             return;
         s->stage_++;
@@ -4494,18 +4326,22 @@ static int npksdi_is_busy(const npksd_tester *t)
 
 /* ======== >>check: one observed data set against the null ======== */
 
-/* Wild bootstrap: signs on the pairs of the observed rows, one evaluation for each draw of signs.
-   Its passes: the observed rows as they are, the pilot, the replicates. */
-static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size_t index)
+/* Wild bootstrap: signs on the pairs of the observed rows, one pass for each draw of signs, the
+   pilot first; the last pass, here as everywhere the only one for the rows as they are. */
+static size_t npksdi_signed_passes(const npksdi_model *model)
+{
+    return npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + model->replicates_ : 0;
+}
+static void npksdi_draw_signs(const npksdi_model *model, npksdi_scratch *w, size_t pass)
 {
     uint64_t word = 0;
-    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_SIGNS, index));
+    w->with_signs_ = pass < npksdi_signed_passes(model);
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_SIGNS, pass));
     for (size_t a = 0; a < model->panels_ * NPKSDI_T; a++) {
         if (a % 64 == 0)
             word = npksdi_word(&w->rng_);
         w->signs_[a] = (word >> (a % 64)) & 1 ? NPKSDI_C(1) : NPKSDI_C(-1);
     }
-    w->with_signs_ = 1;
     npksdi_clear_stein_sums(model, w);
 }
 
@@ -4514,44 +4350,34 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
-    size_t pass = k < panels ? 0 : (k - panels) / each, all = model->gauge_count_;
+    size_t pass = k < panels ? 0 : (k - panels) / each, signs = npksdi_signed_passes(model);
     k -= pass * each;
-    if (pass > 0 && k == panels)
-        npksdi_draw_signs(model, w, pass - 1);
-    npksd_status status = npksdi_evaluation_item(model, w, k);
+    if (k == panels && signs > 0)
+        npksdi_draw_signs(model, w, pass);
+    NPKSDI_TRY(npksdi_evaluation_item(model, w, k));
     if (k + 1 < panels + each)
-        return status;
-    if (pass == 0)
-        t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, npksdi_base_estimate(model, w));
-    else
-        npksdi_record(t, pass - 1);
-    for (size_t l = 0; l < all && pass == 0 && npksdi_wild(&model->options_); l++) {
-        w->observed_values_[l] = w->values_[l];
-        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
+        return NPKSD_OK;
+    if (pass < signs) {
+        npksdi_record(t, pass);
+    } else { /* the U-statistic at the base bandwidth */
+        npksd_real u = model->n_ > 1 ? npksdi_estimate(model, w, model->base_, NULL).u_ : 0;
+        t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, u);
+        t->wild_done_ = 1;
     }
-    t->wild_done_ = pass > 0 && pass == npksdi_pilot_sets(model) + t->null_.count_;
-    if (t->wild_done_)
-        NPKSD_MEMCPY(w->values_, w->observed_values_, all * sizeof *w->values_);
-    return status;
+    return NPKSD_OK;
 }
 
 /* Without a generator (wild bootstrap) there is no fit sample: the observed rows are centred and
-   brought to a size that the arithmetic likes, and the operator undoes the latter. */
+   scaled to a safe range, and the operator undoes the scaling. */
 static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
 {
-    const npksd_real n = (npksd_real)model->n_, half = NPKSDI_C(0.5);
+    unsigned flags = model->flags_; /* are about fit samples */
     for (size_t j = 0; j < model->m_; j++) {
-        npksd_real mean = 0, most = 0;
-        for (size_t a = 0; a < model->n_; a++)
-            mean += rows[a * model->m_ + j] / n;
-        for (size_t a = 0; a < model->n_; a++)
-            most = npksdi_max(most, npksdi_abs(rows[a * model->m_ + j] * half - mean * half));
-        model->centre_[j] = mean;
-        model->scale_[j] = most < NPKSDI_TINY ? 1 : npksdi_min(most, NPKSDI_HUGE);
-        model->box_low_[j] = -NPKSDI_LARGEST;
-        model->box_high_[j] = NPKSDI_LARGEST;
+        npksdi_scale_column(model, rows, model->n_, j);
+        model->scale_[j] = model->scale_[j] > 0 ? model->scale_[j] : 1;
         npksdi_set_ruler(model, j);
     }
+    model->flags_ = flags;
 }
 
 /* Share of rows with a number outside the box of the model. */
@@ -4568,12 +4394,12 @@ static npksd_real npksdi_outside(const npksdi_model *model, const npksd_real *ro
 }
 
 /* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation.
-   Sums of the base kernel are made besides, and change no other sum. */
+   The base kernel is summed as well and changes no other sum. */
 static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t count = model->n_ * model->m_, passes = 1;
+    size_t count = model->n_ * model->m_;
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
     NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
@@ -4585,7 +4411,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_OBSERVED, t->observed_index_));
     npksdi_add_noise(model, w, w->rows_, model->n_, 0, model->m_);
     npksdi_begin_evaluation(model, w, 1);
-    passes += npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + t->null_.count_ : 0;
+    size_t passes = npksdi_signed_passes(model) + 1;
+    for (size_t l = 0; l < model->gauge_count_ && passes > 1; l++)
+        model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
     t->schedule_.check_k_ = 0;
     t->schedule_.check_total_ = model->panels_ + passes * (npksdi_sum_items(model) + 1);
     return NPKSD_OK;
@@ -4603,7 +4431,7 @@ static npksd_status npksdi_advance_check(npksd_tester *t, size_t *items)
     return s->check_k_ < s->check_total_ ? NPKSD_MORE : NPKSD_OK;
 }
 
-/* What the result says of the evaluated rows, but for the verdict. */
+/* The result for the evaluated rows, except for the verdict. */
 static void npksdi_describe(const npksd_tester *t, npksd_result *result)
 {
     const npksdi_model *model = &t->model_;
@@ -4624,7 +4452,7 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* For people: the mean apart from the generator's, in deviations, of unclamped values. */
+/* To report: the mean of unclamped values minus the generator's, in sd. */
 static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     npksd_real shift = 0, most = NPKSDI_LARGEST;
@@ -4645,23 +4473,14 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    const npksdi_null *null = &t->null_;
-    size_t b = null->count_, m = model->m_;
-    npksd_real *most = null->sorted_, moments[4];
-    for (size_t r = 0; r < b; r++) {
-        most[r] = null->values_[r * null->width_ + 1];
-        for (size_t i = 1; i < m; i++)
-            most[r] = npksdi_max(most[r], null->values_[r * null->width_ + 1 + i]);
-    }
+    size_t b = model->replicates_, m = model->m_;
+    npksd_real moments[4];
     for (size_t i = 0; i < m; i++) {
-        npksd_real value = npksdi_column_value(model, w, i),
-                   v = w->values_[model->number_count_ + i];
+        npksd_real value = npksdi_column_value(model, w, i);
+        npksd_real v = w->values_[model->number_count_ + i];
         npksd_real tolerance = NPKSDI_TIE * npksdi_max(1, npksdi_abs(value));
-        size_t reached = 0, adjusted = 0;
-        for (size_t r = 0; r < b; r++) {
-            reached += null->values_[r * null->width_ + 1 + i] + tolerance >= value;
-            adjusted += most[r] + tolerance >= value;
-        }
+        size_t reached = npksdi_reached(model, 1 + i, b, value, tolerance);
+        size_t adjusted = npksdi_reached(model, 1 + m, b, value, tolerance);
         npksdi_put(d->coordinate_statistic, i, npksdi_in_units(model, NPKSD_COMPONENT_STEIN, v));
         npksdi_put(d->coordinate_p, i, npksdi_share(1 + reached, b + 1));
         npksdi_put(d->coordinate_p_adjusted, i, npksdi_share(1 + adjusted, b + 1));
@@ -4677,14 +4496,15 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
 static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
-    const npksdi_null *null = &t->null_;
+    const npksdi_scratch *w = &t->scratch_;
+    npksd_real n = (npksd_real)model->n_;
     d->pair_count = 0;
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
-            pair.observed = npksdi_observed_pair(model, &t->scratch_, a, b);
+            pair.observed = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
             pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
             size_t place = d->pair_count;
@@ -4698,8 +4518,8 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
         }
     for (size_t k = 0; k < d->pair_count; k++) {
         npksd_real apart = d->pairs[k].p_adjusted, tolerance = NPKSDI_C(0.1) * NPKSDI_TIE * apart;
-        size_t reached = npksdi_reached(null, 1 + model->m_, null->count_, apart, tolerance);
-        d->pairs[k].p_adjusted = npksdi_share(1 + reached, null->count_ + 1);
+        size_t reached = npksdi_reached(model, 2 + model->m_, model->replicates_, apart, tolerance);
+        d->pairs[k].p_adjusted = npksdi_share(1 + reached, model->replicates_ + 1);
     }
 }
 
@@ -4717,7 +4537,7 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
     npksdi_tame(out, model->n_);
 }
 
-/* Is there room for the answer, and was prepared what the diagnosis asks for? */
+/* Is there room for the answer, and was what the diagnosis asks for prepared? */
 static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
                              const npksd_diagnosis *d)
 {
@@ -4743,10 +4563,10 @@ NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *re
     NPKSDI_REFUSE(t->schedule_.check_total_ == 0
                       || t->schedule_.check_k_ < t->schedule_.check_total_,
                   NPKSD_ERROR_STATE);
-    const npksdi_null *null = &t->null_;
     npksdi_describe(t, result);
-    npksd_real tolerance = npksdi_tolerance(&t->model_, null, result->statistic, null->count_);
-    npksdi_verdict(null, null->count_, tolerance, 0, t->model_.options_.alpha, result);
+    npksd_real tolerance = npksdi_tolerance(&t->model_, result->statistic, t->model_.replicates_);
+    npksdi_verdict(&t->model_, t->model_.replicates_, tolerance, 0, t->model_.options_.alpha,
+                   result);
     t->schedule_.check_total_ = 0;
     if (diagnosis == NULL)
         return NPKSD_OK;
@@ -4813,7 +4633,7 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
         NPKSDI_FREE(ptr);
 }
 
-/* Are options, given or default, valid? Only the wild bootstrap can do without a generator. */
+/* Are the given or default options valid? Only the wild bootstrap needs no generator. */
 static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
                         npksd_options *out)
 {
@@ -4822,23 +4642,22 @@ static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int ha
         && (has_generator || (npksdi_wild(out) && !out->standardize && out->bandwidth > 0));
 }
 
-/* A tester without memory behind its pointers. Returns the bytes it needs, 0 when there are too
-   many, of them or of items. pool: fixed samples, or NULL. */
+/* A tester without memory (pool: or NULL). Returns the bytes it needs; 0: too many, or items. */
 static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npksd_options *options,
                                  const npksdi_pool *pool, int loaded)
 {
     npksdi_walk walk = npksdi_walk_begin(NPKSDI_COUNT, NULL);
     NPKSD_MEMSET(t, 0, sizeof *t);
-    if (pool != NULL)
+    if (pool != NULL) {
         t->pool_ = *pool;
+        t->fit_.pool_blocks_ = (pool->n_ + pool->rows_) / pool->block_;
+    }
     t->loaded_ = loaded;
     npksdi_plan_model(&t->model_, n, m, options, npksdi_kept_rows(options, m));
     npksdi_plan_fit(t);
-    t->null_.count_ = options->replicates;
-    t->null_.width_ = npksdi_width(&t->model_);
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
-    npksdi_times(&walk, 2 + options->pilot + t->null_.count_, npksdi_data_set_items(t));
+    npksdi_times(&walk, 2 + options->pilot + t->model_.replicates_, npksdi_data_set_items(t));
     return t->memory_bytes_ = walk.bad_ ? 0 : walk.at_ + NPKSDI_ALIGNMENT - 1;
 }
 
@@ -4873,7 +4692,7 @@ static void npksdi_tester_begin(npksd_tester *t)
         if (model->weights_[i] > 0)
             t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
         if (k < pairs && (m == pairs || npksdi_below(&w->rng_, m - i) < pairs - k))
-            model->paired_[k++] = (uint32_t)i; /* as many of m, in their order */
+            model->paired_[k++] = (uint32_t)i; /* a random subset, in order */
     }
     if (model->has_margins_)
         npksdi_set_normal_scores(model->normal_scores_);
@@ -4904,6 +4723,9 @@ static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *p
     *t = *plan;
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
+    t->pool_.order_ = t->fit_.order_;
+    for (uint32_t k = 0; k < t->fit_.pool_blocks_; k++)
+        t->pool_.order_[k] = k;
     if (t->pool_.rows_ > 0)
         t->user_data_ = &t->pool_;
     npksdi_scratch_begin(t, &t->scratch_);
@@ -4926,7 +4748,7 @@ static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t 
     return NPKSD_OK;
 }
 
-/* A tester that is not built is NULL. Is there no place for it, or nothing to build it from? */
+/* A tester that is not built is NULL. Is there no place for it, or no input? */
 static int npksdi_missing(npksd_tester **tester, const void *needed)
 {
     if (tester != NULL)
@@ -5001,10 +4823,10 @@ NPKSDI_DEF npksd_status npksd_tester_null(const npksd_tester *t, npksd_real *out
     NPKSDI_REFUSE(t == NULL || (out == NULL && capacity > 0), NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(!npksdi_is_done(t) || (npksdi_wild(&t->model_.options_) && !t->wild_done_),
                   NPKSD_ERROR_STATE);
-    for (size_t r = 0; r < npksdi_min_size(capacity, t->null_.count_); r++)
-        out[r] = t->null_.values_[r * t->null_.width_];
+    for (size_t r = 0; r < npksdi_min_size(capacity, t->model_.replicates_); r++)
+        out[r] = t->model_.null_[r * t->model_.width_];
     if (count != NULL)
-        *count = t->null_.count_;
+        *count = t->model_.replicates_;
     return NPKSD_OK;
 }
 
@@ -5018,17 +4840,12 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
                       || npksdi_is_busy(t),
                   NPKSD_ERROR_STATE);
     const npksdi_model *model = &t->model_;
-    const npksd_options *o = &model->options_;
     npksdi_scratch *w = &t->scratch_;
     size_t m = model->m_;
-    int own_words = o->estimator == NPKSD_ESTIMATOR_CALLBACK; /* a callback's, unchanged */
     int room = count <= model->n_; /* to keep an answer until it is whole */
     npksd_real *out = room ? w->rows_ : scores;
     NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
-    NPKSDI_REFUSE(own_words && count > 0
-                      && o->score_fn(rows, count, m, out, o->score_user_data) != 0,
-                  NPKSD_ERROR_GENERATOR);
-    for (size_t a = 0; a < count && !own_words; a += NPKSDI_T) {
+    for (size_t a = 0; a < count; a += NPKSDI_T) {
         size_t some = npksdi_min_size(NPKSDI_T, count - a);
         npksdi_scale_panel(model, w, rows + a * m, some);
         NPKSDI_TRY(npksdi_score_panel(model, w, model->weights_));
@@ -5038,7 +4855,6 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
             out[a * m + i] = npksdi_finite(&score, 1) ? score : most;
         }
     }
-    NPKSDI_REFUSE(own_words && !npksdi_finite(out, count * m), NPKSD_ERROR_NONFINITE);
     if (room && count > 0)
         NPKSD_MEMCPY(scores, out, count * m * sizeof *scores);
     return NPKSD_OK;
@@ -5056,16 +4872,16 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     NPKSDI_TRY(npksdi_advance_check(t, &items));
     npksdi_describe(t, result); /* before the replicates need the scratch */
     t->schedule_.check_total_ = 0;
-    npksd_real tolerance = npksdi_tolerance(&t->model_, &t->null_, result->statistic, 0);
-    for (; used < t->null_.count_ && reached < h; used++) {
+    npksd_real tolerance = npksdi_tolerance(&t->model_, result->statistic, 0);
+    for (; used < t->model_.replicates_ && reached < h; used++) {
         items = npksdi_data_set_items(t);
         npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
         if (status < NPKSD_OK)
             return status;
-        volatile npksd_real raised = t->null_.values_[used * t->null_.width_] + tolerance;
+        volatile npksd_real raised = t->model_.null_[used * t->model_.width_] + tolerance;
         reached += raised >= result->statistic;
     }
-    npksdi_verdict(&t->null_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
+    npksdi_verdict(&t->model_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
     result->flags |= reached >= h ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u;
     return NPKSD_OK;
 }
@@ -5083,7 +4899,7 @@ static npksd_real npksdi_pool_outside(npksd_tester *t)
     return npksdi_outside(&t->model_, t->pool_.observed_);
 }
 
-/* The whole test with a tester that is given back at its end. */
+/* The whole test; the tester is destroyed at the end. */
 static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npksd_result *result,
                                npksd_diagnosis *diagnosis, npksd_real *null_values)
 {
@@ -5102,7 +4918,7 @@ static npksd_status npksdi_run(npksd_tester *t, const npksd_real *observed, npks
         if (t->pool_.rows_ > 0)
             found.out_of_range = npksdi_pool_outside(t);
         for (size_t r = 0; null_values != NULL && r < found.replicates; r++)
-            null_values[r] = t->null_.values_[r * t->null_.width_];
+            null_values[r] = t->model_.null_[r * t->model_.width_];
         *result = found;
     }
     npksd_tester_destroy(t);
@@ -5130,30 +4946,14 @@ NPKSDI_DEF npksd_status npksd_test(const npksd_real *observed, size_t n, size_t 
     return npksd_test_diagnose(observed, n, m, sample_fn, user_data, options, result, NULL, NULL);
 }
 
-/* ---- fixed samples: a built-in generator over the pool ---- */
-
-/* A replicate: n rows (or as many blocks) of the pool, drawn without replacement. Under the null
-   hypothesis observed and synthetic rows are exchangeable, so that whatever does not know who is
-   who is allowed: the fit uses all of them. */
-static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
-                              void *user_data)
-{
-    const npksdi_pool *pool = (const npksdi_pool *)user_data;
-    size_t block = pool->block_, there = (pool->n_ + pool->rows_) / block;
-    (void)m;
-    npksdi_pool_draw(pool, block, 0, there, count / block, rng, rows);
-    return 0;
-}
+/* ---- fixed samples ---- */
 
 NPKSDI_DEF size_t npksd_samples_minimum(size_t n) { return npksdi_max_size(n / 2 + n % 2, 8); }
 
 NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, size_t rows,
                                              size_t m)
 {
-    npksd_options pooled = o != NULL ? *o : npksd_default_options();
-    const size_t half = 134217728; /* of the most rows: their sum does not wrap */
-    pooled.fit_rows = npksdi_max_size(npksdi_min_size(n, half) + npksdi_min_size(rows, half), 2);
-    const char *problem = npksd_options_problem(o != NULL ? &pooled : NULL, n, m);
+    const char *problem = npksd_options_problem(o, n, m);
     if (problem != NULL)
         return problem;
     NPKSDI_REFUSE(rows < npksd_samples_minimum(n),
@@ -5188,8 +4988,8 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     NPKSDI_REFUSE(!npksdi_finite(observed, n * m) || !npksdi_finite(synthetic, rows * m),
                   NPKSD_ERROR_NONFINITE);
     size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
-    npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block };
-    o.fit_rows = pool.n_ + pool.rows_;
+    npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block, 0, NULL };
+    o.fit_rows = npksdi_min_size(o.fit_rows, pool.n_ + pool.rows_);
     NPKSDI_TRY(
         npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0));
     NPKSDI_TRY(npksdi_run(t, observed, result, diagnosis, null_values));
@@ -5209,59 +5009,48 @@ NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
 
-/* Do p-values look uniform? They live on steps 1/(b+1), 2/(b+1), ...: one step is no distance D.
-   P(sqrt(runs) D > x) of Kolmogorov's statistic in the limit is 2 sum_j -(-1)^j exp(-2 j^2 x^2);
-   too large for discrete p-values, so that what it calls suspicious is. */
-static void npksdi_judge_uniform(npksd_real *p, size_t runs, npksd_real step,
-                                 npksd_self_check_result *found)
+/* Are there too many small p-values? D is the most by which a share of p-values exceeds what it may
+   be, and P(sqrt(runs) D > x) at most exp(-2 x^2), for the large ones of discrete data, too. */
+static void npksdi_judge_small(npksd_real *p, size_t runs, npksd_self_check_result *found)
 {
-    npksd_real sum = 0;
     npksdi_sort(p, runs);
-    for (size_t k = 0; k < runs; k++) {
-        npksd_real above = npksdi_share(k + 1, runs) - p[k];
-        npksd_real below = p[k] - step - npksdi_share(k, runs);
-        found->distance = npksdi_max(found->distance, npksdi_max(above, below));
-    }
+    for (size_t k = 0; k < runs; k++)
+        found->distance = npksdi_max(found->distance, npksdi_share(k + 1, runs) - p[k]);
     npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
-    for (int j = 1; j <= 20; j++) {
-        npksd_real term = NPKSD_EXP(-2 * (npksd_real)(j * j) * x2);
-        sum += j % 2 ? term : -term;
-    }
-    found->uniform_p = x2 < NPKSDI_C(0.04) ? 1 : npksdi_max(0, npksdi_min(1, 2 * sum));
+    found->uniform_p = NPKSD_EXP(-2 * x2);
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
 }
 
-/* The whole test on n rows that the generator drew itself. Trial k has random numbers of its own:
-   the built-in rng with another seed, or the caller's with other streams. In the first trial one
-   stream is drawn twice: are the rows the same? rows: room for 2 n m numbers. */
-static npksd_status npksdi_trial(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
-                                 npksd_options o, size_t k, npksd_real *rows, int *repeatable,
-                                 npksd_result *result)
+/* n rows of stream k, drawn by some generator, against the tester, which is finished first. */
+static npksd_status npksdi_trial(npksd_tester *t, npksd_sample_fn sample_fn, void *user_data,
+                                 size_t k, npksd_result *result)
 {
-    npksdi_scratch w;
-    npksd_tester *t;
-    w.rng_ = npksd_rng_seeded(&w.rng_state_, o.seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-    o.seed = npksdi_word(&w.rng_);
-    w.rng_ = o.rng.next_fn != NULL ? o.rng : npksd_rng_seeded(&w.rng_state_, o.seed, 0);
-    w.streams_ = o.rng.next_fn != NULL ? ((uint64_t)k + 1) << 32 : 0;
-    for (size_t call = k == 0 ? 0 : 2; call < 3; call++) {
-        npksdi_seek(&w, NPKSDI_STREAM(NPKSDI_TRIAL, call < 2));
-        NPKSDI_REFUSE(sample_fn(rows + (call == 1 ? n * m : 0), n, m, &w.rng_, user_data) != 0,
-                      NPKSD_ERROR_GENERATOR);
-        if (call != 1)
-            continue;
-        NPKSDI_REFUSE(!npksdi_finite(rows, 2 * n * m), NPKSD_ERROR_NONFINITE);
-        for (size_t i = 0; i < n * m && w.rng_.seek_fn != NULL; i++) {
-            npksdi_pun one, two;
-            one.value = rows[i];
-            two.value = rows[n * m + i];
-            *repeatable &= one.bits == two.bits;
-        }
-    }
-    NPKSDI_TRY(npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, w.streams_, NULL, 0));
-    return npksdi_run(t, rows, result, NULL, NULL);
+    npksdi_scratch *w = &t->scratch_;
+    NPKSDI_TRY(npksd_tester_step(t, SIZE_MAX));
+    npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+    t->observed_index_ = k + 1;
+    NPKSDI_REFUSE(sample_fn(w->rows_, t->model_.n_, t->model_.m_, &w->rng_, user_data) != 0,
+                  NPKSD_ERROR_GENERATOR);
+    return npksd_tester_check(t, w->rows_, result, NULL);
 }
 
+/* One stream drawn twice: are the rows the same? Without seek_fn nobody knows. */
+static npksd_status npksdi_repeats(const npksd_tester *t, npksdi_scratch *w, npksd_real *rows,
+                                   int *repeatable)
+{
+    npksdi_watch watch = t->watch_;
+    size_t count = t->model_.n_ * t->model_.m_;
+    NPKSDI_TRY(npksdi_draw(t, w, &watch, NPKSDI_STREAM(NPKSDI_TRIAL, 1)));
+    NPKSD_MEMCPY(rows, w->rows_, count * sizeof *rows);
+    watch = t->watch_;
+    NPKSDI_TRY(npksdi_draw(t, w, &watch, NPKSDI_STREAM(NPKSDI_TRIAL, 1)));
+    for (size_t i = 0; i < count && w->rng_.seek_fn != NULL; i++)
+        *repeatable &= npksdi_bits_of(rows[i]) == npksdi_bits_of(w->rows_[i]);
+    return NPKSD_OK;
+}
+
+/* Every trial has a tester and random numbers of its own: the built-in rng with another seed, or
+   the caller's with other streams. */
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                          void *user_data, const npksd_options *options, size_t runs,
                                          npksd_self_check_result *result)
@@ -5272,27 +5061,37 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     NPKSDI_REFUSE(sample_fn == NULL || result == NULL || runs < 1 || runs > 1000000
                       || !npksdi_admit(n, m, options, 1, &o),
                   NPKSD_ERROR_ARGUMENT);
-    size_t bytes = (2 * n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
-    npksd_real *rows = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
-    NPKSDI_REFUSE(rows == NULL, NPKSD_ERROR_MEMORY);
-    npksd_real *p = rows + 2 * n * m;
+    size_t bytes = (n * m + runs) * sizeof(npksd_real); /* n m is at most SIZE_MAX / 64 bytes */
+    npksd_real *p = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
+    NPKSDI_REFUSE(p == NULL, NPKSD_ERROR_MEMORY);
     NPKSD_MEMSET(&found, 0, sizeof found);
     found.runs = runs;
     found.repeatable = 1;
-    o.stop_after = 0; /* p-values of its own kind would not look uniform */
+    o.stop_after = 0; /* its p-values would not look uniform */
+    uint64_t seed = o.seed, own = o.rng.next_fn != NULL ? UINT64_C(1) << 32 : 0;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
+        npksd_tester *t = NULL;
         npksd_result one;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
+        o.seed = npksdi_word(&rng);
         NPKSD_MEMSET(&one, 0, sizeof one);
-        status = npksdi_trial(n, m, sample_fn, user_data, o, k, rows, &found.repeatable, &one);
+        status =
+            npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, (k + 1) * own, NULL, 0);
+        if (status == NPKSD_OK && k == 0)
+            status = npksdi_repeats(t, &t->scratch_, p + runs, &found.repeatable);
+        if (status == NPKSD_OK)
+            status = npksdi_trial(t, sample_fn, user_data, 0, &one);
+        npksd_tester_destroy(t);
         p[k] = one.p_value;
         found.rejected += (size_t)one.reject;
         found.mean_p += one.p_value / (npksd_real)runs;
     }
     if (status == NPKSD_OK) {
-        npksdi_judge_uniform(p, runs, 1 / ((npksd_real)o.replicates + 1), &found);
+        npksdi_judge_small(p, runs, &found);
         *result = found;
     }
-    npksdi_free(&o.allocator, rows, bytes);
+    npksdi_free(&o.allocator, p, bytes);
     return status;
 }
 
@@ -5306,16 +5105,10 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     NPKSDI_REFUSE(sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1,
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
-    npksdi_scratch *w = &t->scratch_;
-    npksd_status status = npksd_tester_step(t, SIZE_MAX);
+    npksd_status status = NPKSD_OK;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
-        NPKSD_MEMSET(&one, 0, sizeof one);
-        npksdi_seek(w, NPKSDI_STREAM(NPKSDI_TRIAL, k));
-        t->observed_index_ = k + 1;
-        status = NPKSD_ERROR_GENERATOR;
-        if (alternative_fn(w->rows_, n, m, &w->rng_, alternative_user_data) == 0)
-            status = npksd_tester_check(t, w->rows_, &one, NULL);
+        status = npksdi_trial(t, alternative_fn, alternative_user_data, k, &one);
         rejected += status == NPKSD_OK && one.reject;
     }
     npksd_tester_destroy(t);
@@ -5352,17 +5145,14 @@ NPKSDI_DEF size_t npksd_tester_scratch_size(const npksd_tester *t)
     return t != NULL ? npksdi_place_scratch(&t->model_, &plan, NPKSDI_COUNT) : 0;
 }
 
-NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t)
-{
-    return t != NULL ? t->null_.width_ : 0;
-}
+NPKSDI_DEF size_t npksd_tester_width(const npksd_tester *t) { return t ? t->model_.width_ : 0; }
 
 /* Can replicates be drawn or given now, and are these among them? */
 static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first, size_t count,
                                             const npksd_real *values)
 {
-    NPKSDI_REFUSE(t == NULL || (values == NULL && count > 0) || first > t->null_.count_
-                      || count > t->null_.count_ - first,
+    NPKSDI_REFUSE(t == NULL || (values == NULL && count > 0) || first > t->model_.replicates_
+                      || count > t->model_.replicates_ - first,
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
                       || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_),
@@ -5394,7 +5184,7 @@ NPKSDI_DEF npksd_status npksd_tester_replicates(const npksd_tester *t, npksd_wor
     if (worker->user_data != NULL)
         w->user_data_ = worker->user_data;
     npksdi_watch watch = t->watch_;
-    for (size_t r = first; r < first + count; r++, out += t->null_.width_) {
+    for (size_t r = first; r < first + count; r++, out += t->model_.width_) {
         for (size_t k = 0; k < npksdi_data_set_items(t); k++)
             NPKSDI_TRY(npksdi_data_set_item(t, w, &watch, NPKSDI_STREAM(NPKSDI_REPLICATE, r), k));
         npksdi_null_row(&t->model_, w, out);
@@ -5406,17 +5196,17 @@ NPKSDI_DEF npksd_status npksd_tester_merge(npksd_tester *t, size_t first, size_t
                                            const npksd_real *values)
 {
     NPKSDI_TRY(npksdi_admit_replicates(t, first, count, values));
-    size_t width = t->null_.width_;
+    size_t width = t->model_.width_;
     NPKSDI_REFUSE(!npksdi_finite(values, count * width), NPKSD_ERROR_NONFINITE);
     for (size_t r = first; r < first + count; r++, values += width) {
-        NPKSD_MEMCPY(t->null_.values_ + r * width, values, width * sizeof *values);
+        NPKSD_MEMCPY(t->model_.null_ + r * width, values, width * sizeof *values);
         t->fit_.filled_[r] = 1;
     }
     npksdi_skip_done(t);
     return NPKSD_OK;
 }
 
-/* ======== >>monitor: a stream of recordings, watched for ever ======== */
+/* ======== >>monitor: a stream of recordings, watched indefinitely ======== */
 
 /* Given the fit, the b null values and all recordings are exchangeable under H0, so the rank r of
    recording k among N = b + k values, from the largest, is uniform and independent of the ranks
@@ -5435,18 +5225,15 @@ static npksd_real npksdi_log_sum(npksd_real a, npksd_real b) /* log(exp(a) + exp
     return npksdi_max(a, b) + NPKSD_LOG(1 + NPKSD_EXP(-npksdi_abs(a - b)));
 }
 
-/* To 26 significant bits (float: 12). Two data sets with the same rows in another order differ by
-   rounding: what is equal here is a tie. */
+/* To 26 significant bits (float: 12): data sets that differ only in row order must tie. */
 static npksd_real npksdi_rounded(npksd_real statistic)
 {
     npksdi_bits unit = (npksdi_bits)1 << (NPKSDI_MANTISSA / 2 + 1);
-    npksdi_pun pun;
-    pun.value = npksdi_clamp(statistic, NPKSDI_HUGE);
-    pun.bits = (pun.bits + unit / 2) & ~(unit - 1);
-    return pun.value;
+    npksdi_bits bits = npksdi_bits_of(npksdi_clamp(statistic, NPKSDI_HUGE));
+    return npksdi_from_bits((bits + unit / 2) & ~(unit - 1));
 }
 
-/* Can this tester serve a monitor, and which one is it? Its null values, n and m tell. */
+/* Can this tester serve a monitor? n, m and its null values make its fingerprint. */
 static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npksd_tester *t,
                                         uint64_t *fingerprint)
 {
@@ -5454,26 +5241,22 @@ static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npks
                       || t->model_.options_.resample_redraw || npksdi_wild(&t->model_.options_),
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(monitor->capacity == 0 || !npksdi_is_done(t), NPKSD_ERROR_STATE);
-    uint64_t hash = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
-    for (size_t r = 0; r < t->null_.count_; r++) {
-        npksdi_pun pun;
-        pun.value = t->null_.values_[r * t->null_.width_];
-        hash = (hash ^ pun.bits) * UINT64_C(0x100000001B3);
-    }
-    *fingerprint = hash | 1; /* 0: none yet */
+    size_t numbers = t->model_.replicates_ * t->model_.width_;
+    uint64_t shape = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
+    *fingerprint = (npksdi_hash(t->model_.null_, numbers * sizeof(npksd_real)) ^ shape) | 1;
     return NPKSD_OK;
 }
 
-static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_null *null,
+static size_t npksdi_sequential_rank(const npksd_monitor *monitor, const npksdi_model *model,
                                      const npksd_real *memory, npksd_real statistic)
 {
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, monitor->seed_,
                                      NPKSDI_STREAM(NPKSDI_MONITOR, monitor->recordings));
     size_t larger = 0, ties = 0;
-    for (size_t r = 0; r < null->count_ + monitor->kept_; r++) {
-        npksd_real other = r < null->count_ ? npksdi_rounded(null->values_[r * null->width_])
-                                            : memory[r - null->count_];
+    for (size_t r = 0; r < model->replicates_ + monitor->kept_; r++) {
+        npksd_real other = r < model->replicates_ ? npksdi_rounded(model->null_[r * model->width_])
+                                                  : memory[r - model->replicates_];
         larger += other > statistic;
         ties += !(other > statistic) && !(other < statistic);
     }
@@ -5503,17 +5286,17 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
     if (status != NPKSD_OK || memory == NULL || result == NULL)
         return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
     NPKSDI_REFUSE((monitor->tester_ != 0 && monitor->tester_ != tester)
-                      || result->replicates != t->null_.count_
+                      || result->replicates != t->model_.replicates_
                       || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0),
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(!npksdi_finite(&result->statistic, 1), NPKSD_ERROR_NONFINITE);
     NPKSDI_REFUSE(monitor->kept_ >= monitor->capacity, NPKSD_ERROR_STATE);
     npksd_real statistic = npksdi_rounded(result->statistic);
-    size_t r = npksdi_sequential_rank(monitor, &t->null_, memory, statistic);
+    size_t r = npksdi_sequential_rank(monitor, &t->model_, memory, statistic);
     monitor->tester_ = tester;
     memory[monitor->kept_++] = statistic;
     monitor->recordings++;
-    size_t N = t->null_.count_ + monitor->kept_;
+    size_t N = t->model_.replicates_ + monitor->kept_;
     monitor->p = npksdi_share(r, N);
     npksd_real stake = monitor->reserve_ / (4 * (npksd_real)monitor->recordings);
     monitor->reserve_ -= 2 * stake;
@@ -5577,63 +5360,42 @@ static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
     }
 }
 
-/* The options that shape a tester, and n and m. Callbacks, allocator and rng stay behind. */
-static void npksdi_blob_size(npksdi_walk *walk, size_t *value)
-{
-    *value = npksdi_blob_whole(walk, *value, 8);
-}
-static void npksdi_blob_int(npksdi_walk *walk, int *value)
-{
-    *value = (int)npksdi_blob_whole(walk, (size_t)*value, 4);
-}
+/* The options that shape a tester, and n and m. Callbacks, allocator and rng are not saved. */
 static void npksdi_blob_options(npksdi_walk *walk, npksd_options *o, size_t *n, size_t *m,
                                 npksd_real *scales)
 {
-    npksdi_blob_size(walk, n);
-    npksdi_blob_size(walk, m);
+    const npksd_real all = NPKSDI_LARGEST;
+    size_t *sizes[] = {
+        n,          m,         &o->fit_rows, &o->replicates, &o->pilot, &o->resample,
+        &o->degree, &o->basis, &o->features, &o->scale_count
+    };
+    int *whole[] = { &o->resample_redraw, &o->resample_distinct,
+                     &o->summary,         &o->estimator,
+                     &o->kernel,          &o->form,
+                     &o->statistic,       &o->standardize,
+                     &o->diagnose };
+    npksd_real *reals[] = { &o->alpha, &o->smooth, &o->bandwidth };
     npksdi_blob_word(walk, &o->seed, 8);
-    npksdi_blob_size(walk, &o->fit_rows);
-    npksdi_blob_size(walk, &o->replicates);
-    npksdi_blob_size(walk, &o->pilot);
-    npksdi_blob_size(walk, &o->resample);
-    npksdi_blob_int(walk, &o->resample_redraw);
-    npksdi_blob_int(walk, &o->resample_distinct);
-    npksdi_blob_int(walk, &o->summary);
-    npksdi_blob_int(walk, &o->estimator);
-    npksdi_blob_size(walk, &o->degree);
-    npksdi_blob_size(walk, &o->basis);
-    npksdi_blob_int(walk, &o->kernel);
-    npksdi_blob_int(walk, &o->form);
-    npksdi_blob_int(walk, &o->statistic);
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        *sizes[k] = npksdi_blob_whole(walk, *sizes[k], 8);
+    for (size_t k = 0; k < sizeof whole / sizeof *whole; k++)
+        *whole[k] = (int)npksdi_blob_whole(walk, (size_t)*whole[k], 4);
     o->components = (unsigned)npksdi_blob_whole(walk, o->components, 4);
-    npksdi_blob_int(walk, &o->standardize);
-    npksdi_blob_int(walk, &o->diagnose);
-    npksdi_blob_size(walk, &o->features);
-    npksdi_blob_real(walk, &o->alpha);
-    npksdi_blob_real(walk, &o->smooth);
-    npksdi_blob_real(walk, &o->bandwidth);
-    npksdi_blob_size(walk, &o->scale_count);
+    for (size_t k = 0; k < sizeof reals / sizeof *reals; k++)
+        npksdi_blob_real(walk, reals[k], -all, all);
     walk->bad_ |= o->scale_count > NPKSD_SCALES_MAX;
     for (size_t c = 0; c < o->scale_count && !walk->bad_; c++)
-        npksdi_blob_real(walk, scales + c);
+        npksdi_blob_real(walk, scales + c, -all, all);
 }
 
-/* Everything the fit and the replicates have found. */
+/* The results of the fit and the replicates. */
 static void npksdi_blob_body(npksdi_walk *walk, npksd_tester *t)
 {
     t->model_.flags_ = (unsigned)npksdi_blob_whole(walk, t->model_.flags_, 4);
-    npksdi_blob_real(walk, &t->model_.bandwidth_);
-    npksdi_blob_real(walk, &t->model_.reference_rows_);
+    npksdi_blob_real(walk, &t->model_.bandwidth_, 1 / NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
+    npksdi_blob_real(walk, &t->model_.reference_rows_, t->model_.has_margins_ ? 1 : 0,
+                     NPKSDI_LARGEST);
     npksdi_tester_arrays(t, walk);
-}
-
-/* Each step is a bijection of the state, so any change of a single byte changes the sum. */
-static uint64_t npksdi_blob_sum(const unsigned char *bytes, size_t count)
-{
-    uint64_t sum = UINT64_C(0xCBF29CE484222325);
-    for (size_t k = 0; k < count; k++)
-        sum = (sum ^ bytes[k]) * UINT64_C(0x100000001B3);
-    return sum;
 }
 
 NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
@@ -5658,7 +5420,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
-        uint64_t sum = writing ? npksdi_blob_sum(walk.block_, walk.at_) : 0;
+        uint64_t sum = writing ? npksdi_hash(walk.block_, walk.at_) : 0;
         npksdi_blob_word(&walk, &sum, 8);
         total = walk.at_;
     }
@@ -5666,43 +5428,13 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     return NPKSD_OK;
 }
 
-static int npksdi_within(const npksd_real *values, size_t count, npksd_real low, npksd_real high)
-{
-    int within = 1;
-    for (size_t k = 0; k < count; k++)
-        within &= values[k] >= low && values[k] <= high;
-    return within;
-}
-
-/* A blob may come from anywhere: what was read must be something that a fit can produce, as far as
-   memory and arithmetic depend on it. */
+/* A blob may come from anywhere: beside the bounds of the list, which families, boxes and weights
+   can a fit produce? */
 static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
-    const npksd_real wide = NPKSDI_UNSCALED_CLAMP, most = NPKSDI_CLAMP, all = NPKSDI_LARGEST;
-    size_t m = model->m_, active = 0, pairs = model->pair_columns_;
-    size_t gauges = npksdi_pilot_sets(model) > 0 ? model->gauge_count_ : 0;
-    size_t margins = model->has_margins_ ? m : 0, waves = model->has_waves_ ? 1 : 0;
-    size_t centre = model->summary_ == NPKSD_SUMMARY_ALL ? 1 : 1 + model->d_;
-    int sane = model->flags_ < 32 && npksdi_within(&model->bandwidth_, 1, 1 / wide, wide)
-        && npksdi_within(&model->reference_rows_, 1, margins > 0 ? 1 : 0, all)
-        && npksdi_within(model->weights_, m, 0, 1)
-        && npksdi_within(model->scale_, m, NPKSDI_TINY, all)
-        && npksdi_within(model->knot_low_, m, -most, most)
-        && npksdi_within(model->knot_inverse_, m, 0, 2 / NPKSDI_KNOTS_LEAST)
-        && npksdi_within(model->centres_, m * centre * model->centre_count_, -most, most)
-        && npksdi_within(model->frequencies_, model->frequency_panels_ * NPKSDI_T * m, -100, 100)
-        && npksdi_within(model->ring_, waves * m * NPKSDI_T, -100, 100)
-        && npksdi_within(model->waves_, waves * NPKSDI_WAVES, -2, 2)
-        && npksdi_within(model->edges_, margins * NPKSDI_EDGES, -most, most)
-        && npksdi_within(model->means_, margins, -most, most)
-        && npksdi_within(model->squares_, margins, 0, 10)
-        && npksdi_within(model->tails_, margins, -10, 10)
-        && npksdi_within(model->gauge_sd_, gauges, NPKSDI_TINY, all)
-        && npksdi_within(model->gauge_skew_, gauges, -3, 3);
-    for (size_t k = 0; k < pairs; k++)
-        sane &= model->paired_[k] < m
-            && npksdi_within(model->correlations_ + k * npksdi_padded(pairs), k, -1, 1);
-    for (size_t i = 0; i < m; i++) {
+    size_t active = 0;
+    int sane = model->flags_ < 32;
+    for (size_t i = 0; i < model->m_; i++) {
         uint32_t family = model->family_of_[i];
         active += model->weights_[i] > 0;
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
@@ -5730,7 +5462,7 @@ static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void
     walk->at_ = 0;
     walk->size_ = size - 8;
     npksdi_blob_head(walk, size);
-    if (walk->bad_ || sum != npksdi_blob_sum(walk->blob_, size - 8))
+    if (walk->bad_ || sum != npksdi_hash(walk->blob_, size - 8))
         return 0;
     npksdi_blob_options(walk, &o, &n, &m, scales);
     o.scales = scales;
@@ -5905,8 +5637,8 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     NPKSDI_REFUSE(!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
                       || (weights != NULL && !npksdi_finite(weights, m)),
                   NPKSD_ERROR_NONFINITE);
-    NPKSDI_REFUSE(weights != NULL && !npksdi_within(weights, m, 0, NPKSDI_LARGEST),
-                  NPKSD_ERROR_ARGUMENT);
+    for (size_t i = 0; i < m && weights != NULL; i++)
+        NPKSDI_REFUSE(weights[i] < 0, NPKSD_ERROR_ARGUMENT);
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
         if (npksdi_abs(scores[i]) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
@@ -5929,6 +5661,9 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_C4
 #undef NPKSDI_EXP_INSIDE
 #undef NPKSDI_STREAM
+#undef NPKSDI_LOCAL
+#undef NPKSDI_REALS
+#undef NPKSDI_WORDS
 #undef NPKSDI_DECLARE
 #undef NPKSDI_VISIT
 #undef NPKSDI_REFUSE
@@ -5937,7 +5672,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_WHOLE
 #undef NPKSDI_MODEL_ARRAYS
 #undef NPKSDI_SCRATCH_ARRAYS
-#undef NPKSDI_NULL_ARRAYS
 #undef NPKSDI_FIT_ARRAYS
 #undef NPKSDI_STAGES
 #undef NPKSDI_MALLOC
@@ -5971,22 +5705,9 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
  * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
  * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
- * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org)
- * This is free and unencumbered software released into the public domain.
- *
- * Anyone is free to copy, modify, publish, use, compile, sell, or distribute this software, either
- * in source code form or as a compiled binary, for any purpose, commercial or non-commercial, and
- * by any means.
- *
- * In jurisdictions that recognize copyright laws, the author or authors of this software dedicate
- * any and all copyright interest in the software to the public domain. We make this dedication for
- * the benefit of the public at large and to the detriment of our heirs and successors. We intend
- * this dedication to be an overt act of relinquishment in perpetuity of all present and future
- * rights to this software under copyright law.
- *
- * THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
- * NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
- * NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER
- * LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
- * CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
+ * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org; whole text in LICENSE)
+ * This is free and unencumbered software released into the public domain. Anyone is free to copy,
+ * modify, publish, use, compile, sell, or distribute this software, either in source code form or
+ * as a compiled binary, for any purpose, commercial or non-commercial, and by any means. THE
+ * SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND.
  */

@@ -41,8 +41,8 @@ inputs are small multiples of a power of two, which float and double read alike.
     scores       precision n m fit_rows whole standardize summary estimator degree basis ridge sets[D n m]
                  flags bandwidth family[m] lambda[m] probe[P m] scores[P m]
                  sets: what the generator returned, call by call, whole data sets of n rows; for auto the
-                 held-out calls follow. whole 0: exactly fit_rows rows (and a quarter held out) are used;
-                 1: all rows, as there are references to make. flags: 1 ties, 2 constant coordinate. scores: caller's units;
+                 held-out calls follow. Exactly fit_rows rows (and a quarter held out) are used; whole 1: there are
+                 more, as there are references to make. flags: 1 ties, 2 constant coordinate. scores: caller's units;
                  measure an error against the largest of its column, single scores may be near 0.
 """
 import itertools
@@ -308,7 +308,7 @@ def margin_cases():
     src, cases = Source(9), []
 
     def add(name, n, N, m, change=lambda x: x, moved=lambda x: x):
-        D = max(-(-5 * N // (4 * n)), 10)
+        D = max(calls_of(N, n, False), 10)
         sets = change(src.normal(D * n, m))
         observed = grid_round(moved(change(src.normal(n, m))))
         kept = sets[spread(N, n)]
@@ -600,6 +600,11 @@ def p_value_cases():
 
 # ---------------------------------------------------------------- fitted scores
 
+def calls_of(N, n, auto):
+    """Data sets of n rows that N rows to fit, and a quarter as many to be held out, come from."""
+    return -(-N // n) + (-(-max(1, N // 4) // n) if auto else 0)
+
+
 def spread(total, n):
     """Indices of the rows that whole data sets of n rows contribute: all of them, evenly spread of the last."""
     return np.concatenate([d * n + np.arange(used) * n // used for d in range(-(-total // n))
@@ -671,17 +676,12 @@ def times(basis, factor):
 class Fit:
     """The score models of all coordinates, learnt from recorded generator calls."""
 
-    def __init__(self, sets, n, N, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1, whole=0):
+    def __init__(self, sets, n, N, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1):
         sets = LD(sets)
         self.m, self.summary, self.degree, self.basis = sets.shape[1], summary, degree, basis
         self.kept = sets[spread(min(N, 1000), n)]
-        if whole:
-            fit = len(sets) // n - (max(1, len(sets) // n // 5) if estimator == "auto" else 0)
-            self.fit, self.held = sets[:fit * n], sets[fit * n:]
-        else:
-            self.fit = sets[spread(N, n)]
-            calls = -(-N // n) * n
-            self.held = sets[calls + spread(max(1, N // 4), n)] if estimator == "auto" else sets[:0]
+        self.fit = sets[spread(N, n)]
+        self.held = sets[calls_of(N, n, False) * n + spread(max(1, N // 4), n)] if estimator == "auto" else sets[:0]
         H = len(self.kept)
         self.mean, self.sd, self.constant = scale_columns(self.kept)
         self.zk = self.scaled(self.kept)
@@ -839,11 +839,10 @@ def score_cases():
 
     def add(name, n, N, m, kind, summary, estimator, degree=0, basis=0, ridge=0.0, standardize=1, change=None,
             probe=None, precision="both", probes=8, whole=0):
-        calls = -(-N // n) + (-(-max(1, N // 4) // n) if estimator == "auto" else 0)
-        calls = max(-(-5 * N // (4 * n)), 10) if whole else calls
+        calls = max(calls_of(N, n, estimator == "auto"), 10 if whole else 0)
         sets = recorded(src, calls, n, m, kind)
         sets = sets if change is None else change(sets)
-        fit = Fit(sets, n, N, summary, estimator, degree, basis, ridge, standardize, whole)
+        fit = Fit(sets, n, N, summary, estimator, degree, basis, ridge, standardize)
         assert fit.gap > 1e-7, "a choice that rounding could turn"
         precision = precision if fit.gap > 1e-4 else "double"
         if probe is None:
@@ -882,7 +881,7 @@ def score_cases():
     add("rows_uneven", 17, 100, 2, "chain", "mean", "gauss")
     add("rows_single", 1, 60, 2, "chain", "mean", "spline")
     add("rows_one_set", 100, 60, 2, "chain", "mean", "poly")
-    # with references all rows count, the last fifth of the data sets held out
+    # with references there are ten data sets or more; rows beyond those that are asked for fit nothing
     add("whole_sets", 7, 60, 2, "chain", "mean", "gauss", whole=1)
     add("whole_sets", 20, 30, 2, "two_modes", "mean", "auto", whole=1)
     add("whole_sets", 16, 140, 1, "two_modes", "none", "auto", whole=1)

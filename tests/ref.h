@@ -666,8 +666,9 @@ typedef struct ref_fit {
     npksd_options options;
     size_t n, m, dim;          /* rows of a data set; coordinates; dimension of t */
     int summary;               /* as asked for, NONE for m = 1 */
-    size_t kept, rows, held;   /* H; rows of the fit; rows held out */
-    npksd_real *keep, *stream; /* H x m; (rows + held) x m, the fit's first */
+    size_t kept;               /* H */
+    size_t rows, held, others; /* fitted to; held out; for references only */
+    npksd_real *keep, *stream; /* H x m; (rows + held + others) x m, in this order */
     ref_coordinate *at;        /* m */
     unsigned flags;            /* NPKSD_FLAG_ */
     double bandwidth;          /* median distance of the kept rows in operator coordinates */
@@ -676,8 +677,10 @@ typedef struct ref_fit {
 /* How many data sets the fit draws, and what it takes from them (DESIGN 2.1). */
 typedef struct ref_plan {
     size_t kept, keep_sets; /* H, and the data sets that they come from */
-    size_t sets, fit_sets;  /* those behind fit_sets are held out */
-    int counted;            /* no reference: exactly N rows, and N/4 held out */
+    size_t sets;            /* data sets in all, whose rows are counted through: */
+    size_t rows;            /* the first ones are fitted to, */
+    size_t from, held;      /* so many from there on are held out */
+    int refers;             /* there is a reference, which takes all rows */
 } ref_plan;
 
 REF_FN size_t ref_ceil(size_t a, size_t b) { return (a + b - 1) / b; }
@@ -696,24 +699,27 @@ REF_FN int ref_has_margins(const npksd_options *options)
         && options->calibration != NPKSD_CALIBRATE_WILD_BOOTSTRAP;
 }
 
-REF_FN ref_plan ref_plan_of(const npksd_options *options, size_t n, size_t m)
+/* all: rows of a pool; 0: there is a generator. */
+REF_FN ref_plan ref_plan_of(const npksd_options *options, size_t n, size_t m, size_t all)
 {
     ref_plan plan;
-    size_t N = options->fit_rows, held = ref_most(1, N / 4);
     int automatic = options->estimator == NPKSD_ESTIMATOR_AUTO;
-    plan.kept = ref_least(ref_least(N, 1000), ref_most(2, 4000000 / m));
+    plan.rows = all ? ref_least(options->fit_rows, all) : options->fit_rows;
+    plan.kept = ref_least(ref_least(plan.rows, 1000), ref_most(2, 4000000 / m));
     plan.keep_sets = ref_ceil(plan.kept, n);
-    plan.counted = !ref_has_margins(options) && !ref_has(options, NPKSD_COMPONENT_MMD);
-    if (plan.counted) {
-        plan.fit_sets = ref_ceil(N, n);
-        plan.sets = plan.fit_sets + (automatic ? ref_ceil(held, n) : 0);
-        if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* only the scale is wanted */
-            plan.sets = plan.fit_sets = plan.keep_sets;
-    } else {
-        plan.sets = ref_most(ref_ceil(ref_least(10 * n, 200000), n), ref_ceil(5 * N, 4 * n));
-        plan.sets = ref_most(plan.sets, 2);
-        plan.fit_sets = plan.sets - (automatic ? ref_most(1, plan.sets / 5) : 0);
-    }
+    plan.refers = ref_has_margins(options) || ref_has(options, NPKSD_COMPONENT_MMD);
+    if (all && automatic)
+        plan.rows = ref_least(plan.rows, all - ref_most(1, all / 5));
+    plan.from = all ? plan.rows : ref_ceil(plan.rows, n) * n;
+    plan.held = automatic ? ref_most(1, plan.rows / 4) : 0;
+    plan.sets = ref_ceil(plan.from + plan.held, n);
+    if (plan.refers)
+        plan.sets = all ? ref_ceil(all, n)
+                        : ref_most(plan.sets, ref_most(2, ref_ceil(ref_least(10 * n, 200000), n)));
+    else if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* only the scale is wanted */
+        plan.sets = plan.keep_sets;
+    else if (all)
+        plan.sets = ref_least(plan.sets, ref_ceil(all, n));
     return plan;
 }
 
@@ -1153,9 +1159,7 @@ typedef enum ref_purpose {
     REF_FREQUENCIES,
     REF_RING_VECTORS,
     REF_PAIRS,
-    REF_KEPT,
-    REF_KEPT_NOISE,
-    REF_HELD_OUT
+    REF_KEPT_NOISE
 } ref_purpose;
 
 REF_FN uint64_t purpose(ref_purpose what, size_t number)
@@ -1219,29 +1223,55 @@ REF_FN int ref_fit_end(ref_fit *fit)
     return bad;
 }
 
+/* How many of the numbers from a to before a_end are from b to before b_end, too. */
+REF_FN size_t ref_overlap(size_t a, size_t a_end, size_t b, size_t b_end)
+{
+    size_t first = ref_most(a, b), end = ref_least(a_end, b_end);
+    return end > first ? end - first : 0;
+}
+
+/* Sorts the rows of data set d, `there` of them, behind those in parts: fitted, held out, others.
+   Where only some are fitted or held out, these are spread evenly over the set. */
+REF_FN void ref_sort_rows(const ref_plan *plan, const npksd_real *set, size_t d, size_t there,
+                          size_t n, size_t m, npksd_real *parts[3], size_t counts[3])
+{
+    size_t first = d * n, end = first + there, next = 0, held = plan->from;
+    size_t fitted = ref_overlap(first, end, 0, plan->rows);
+    size_t scored = fitted + ref_overlap(first, end, held, held + plan->held);
+    for (size_t r = 0; r < there; r++) {
+        size_t part = 2;
+        if (next < scored && r == next * there / scored)
+            part = next++ < fitted ? 0 : 1;
+        if (part < 2 || plan->refers)
+            memcpy(parts[part] + counts[part]++ * m, set + r * m, m * sizeof *set);
+    }
+}
+
 /* Fits every coordinate to the recorded generator calls: sets holds whole data sets of n rows in
    the order of the calls, after the state of the random numbers behind each (only for noise; or
-   NULL). The first data sets are kept whole; of the last kept one, and of one that is not needed
-   whole, rows are spread evenly. 0 = fine. Give back with ref_fit_free in any case. */
+   NULL); all: rows of a pool that the sets are drawn from, or 0. The first data sets are kept
+   whole; of the last kept one rows are spread evenly. 0 = fine. Give back with ref_fit_free in any
+   case. */
 REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_state *after,
-                        size_t n, size_t m, const npksd_options *options)
+                        size_t n, size_t m, size_t all, const npksd_options *options)
 {
-    ref_plan plan = ref_plan_of(options, n, m);
-    size_t N = options->fit_rows, size = n * m;
+    ref_plan plan = ref_plan_of(options, n, m, all);
+    size_t size = n * m, counts[3] = { 0, 0, 0 }, done = 0;
+    npksd_real *parts[3];
     if (ref_fit_begin(fit, n, m, options, plan.kept, plan.sets * n))
         return 1;
     for (size_t r = 0; r < plan.kept; r++) {
-        size_t d = r / n, count = ref_least(n, plan.kept - d * n), row = (r - d * n) * n / count;
+        size_t d = r / n, there = all ? ref_least(n, all - d * n) : n;
+        size_t row = (r - d * n) * there / ref_least(there, plan.kept - d * n);
         memcpy(fit->keep + r * m, sets + (d * n + row) * m, m * sizeof *sets);
     }
     ref_fit_scale(fit);
     npksd_real *set = (npksd_real *)ref_reals(size), *at_hand = (npksd_real *)ref_reals(size);
     memcpy(at_hand, sets + (plan.keep_sets - 1) * size, size * sizeof *at_hand);
     ref_kept_noise(fit, at_hand);
+    for (size_t k = 0; k < 3; k++)
+        parts[k] = (npksd_real *)ref_reals(plan.sets * size);
     for (size_t d = 0; d < plan.sets; d++) {
-        int held = d >= plan.fit_sets;
-        size_t left = held ? ref_most(1, N / 4) - (d - plan.fit_sets) * n : N - d * n;
-        size_t used = plan.counted ? ref_least(n, left) : n;
         memcpy(set,
                d + 1 < plan.keep_sets        ? fit->keep + d * size
                    : d + 1 == plan.keep_sets ? at_hand
@@ -1253,11 +1283,15 @@ REF_FN int ref_fit_make(ref_fit *fit, const npksd_real *sets, const npksd_rng_st
             rng.user_data = &behind;
             ref_noise(fit, &rng, set, n);
         }
-        for (size_t j = 0; j < used; j++)
-            memcpy(fit->stream + (fit->rows + fit->held + j) * m, set + j * n / used * m,
-                   m * sizeof *set);
-        *(held ? &fit->held : &fit->rows) += used;
+        ref_sort_rows(&plan, set, d, all ? ref_least(n, all - d * n) : n, n, m, parts, counts);
     }
+    for (size_t k = 0; k < 3; done += counts[k++]) {
+        memcpy(fit->stream + done * m, parts[k], counts[k] * m * sizeof *set);
+        free(parts[k]);
+    }
+    fit->rows = counts[0];
+    fit->held = counts[1];
+    fit->others = counts[2];
     free(set);
     free(at_hand);
     return ref_fit_end(fit);

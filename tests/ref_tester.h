@@ -187,28 +187,6 @@ REF_FN void ref_select(npksd_rng *rng, size_t there, size_t count, size_t *chose
             chosen[taken++] = k;
 }
 
-/* The same from thing `first` on. Of more than 16 times as many as are wanted, each pick first goes to
-   the left half with probability free there / free in all, and the halves are treated alike; a single
-   one is drawn at once, and a word is spent on the choice of one out of one. */
-REF_FN void ref_select_halves(npksd_rng *rng, size_t first, size_t there, size_t count,
-                              size_t *chosen)
-{
-    size_t half = there / 2, left = 0;
-    if (count == 1 && there > 16) {
-        chosen[0] = first + ref_below(rng, there);
-        ref_below(rng, 1);
-    } else if (there / 16 > count && count > 1) {
-        for (size_t k = 0; k < count; k++)
-            left += ref_below(rng, there - k) < half - left;
-        ref_select_halves(rng, first, half, left, chosen);
-        ref_select_halves(rng, first + half, there - half, count - left, chosen + left);
-    } else {
-        ref_select(rng, there, count, chosen);
-        for (size_t k = 0; k < count; k++)
-            chosen[k] += first;
-    }
-}
-
 /* w_i = k_i / B, k_i = how often i came up in B draws, with or without replacement */
 REF_FN void ref_index_set(npksd_rng *rng, size_t m, const npksd_options *options,
                           npksd_real *weights)
@@ -583,7 +561,7 @@ REF_FN void ref_references(ref_tester *t)
 {
     const npksd_options *o = &t->options;
     const ref_fit *fit = &t->fit;
-    size_t m = t->m, R = fit->rows + fit->held;
+    size_t m = t->m, R = fit->rows + fit->held + fit->others;
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, o->seed, purpose(REF_INDEX_SET, 0));
     double *omega = ref_reals(o->features * m);
@@ -624,10 +602,10 @@ REF_FN void ref_references(ref_tester *t)
 /* Fit, bandwidth, index set, frequencies, references. Returns the calls used; 0 = failed. */
 REF_FN size_t ref_tester_fit(ref_tester *t, const recorder *log)
 {
-    if (ref_fit_make(&t->fit, log->sets, log->after, t->n, t->m, &t->options))
+    if (ref_fit_make(&t->fit, log->sets, log->after, t->n, t->m, 0, &t->options))
         return 0;
     ref_references(t);
-    return ref_plan_of(&t->options, t->n, t->m).sets;
+    return ref_plan_of(&t->options, t->n, t->m, 0).sets;
 }
 
 /* The numbers and columns (3 m each) of recorded data sets from `first` on. */
@@ -701,82 +679,55 @@ REF_FN ref_view_of ref_see_observed(const ref_tester *t, const npksd_real *rows)
 
 /* ======== fixed samples (DESIGN 2.5) ======== */
 
-/* n rows of the pool, whole blocks drawn without replacement, in the order of the pool. */
-REF_FN void ref_pool_draw(npksd_rng *rng, const npksd_real *pool, size_t all, size_t m,
-                          size_t block, size_t n, npksd_real *rows)
+/* n rows of the pool, or what is left of it behind the first `taken`: whole blocks drawn without
+   replacement. order, of the blocks, changes with every draw. */
+REF_FN void ref_pool_draw(npksd_rng *rng, size_t *order, const npksd_real *pool, size_t all,
+                          size_t m, size_t block, size_t taken, size_t n, npksd_real *rows)
 {
-    size_t *chosen = (size_t *)calloc(n / block, sizeof *chosen);
-    ref_select_halves(rng, 0, all / block, n / block, chosen);
-    for (size_t k = 0; k < n / block; k++)
-        memcpy(rows + k * block * m, pool + chosen[k] * block * m, block * m * sizeof *rows);
-    free(chosen);
-}
-
-/* The fit to a pool: kept rows are drawn; a fifth is held out for AUTO, drawn as well. Rows pass in
-   pieces of n; a piece has its held-out rows at the end, the first of them last. */
-REF_FN int ref_fit_pool(ref_fit *fit, const npksd_real *pool, size_t all, size_t n, size_t m,
-                        const npksd_options *options)
-{
-    size_t kept = ref_least(ref_least(all, 1000), ref_most(2, 4000000 / m)), seen = 0;
-    size_t to_hold = options->estimator == NPKSD_ESTIMATOR_AUTO ? ref_most(1, all / 5) : 0;
-    npksd_real *piece = new_reals(n * m), *held = new_reals(all * m);
-    npksd_rng_state state;
-    npksd_rng rng = npksd_rng_seeded(&state, options->seed, purpose(REF_KEPT, 0));
-    if (ref_fit_begin(fit, n, m, options, kept, all))
-        return 1;
-    ref_pool_draw(&rng, pool, all, m, 1, kept, fit->keep);
-    for (size_t a = kept; a > 1; a--) /* and shuffled: places must not tell who is who */
-        for (size_t i = 0, b = ref_below(&rng, a); i < m; i++) {
-            npksd_real swap = fit->keep[(a - 1) * m + i];
-            fit->keep[(a - 1) * m + i] = fit->keep[b * m + i];
-            fit->keep[b * m + i] = swap;
-        }
-    ref_fit_scale(fit);
-    ref_kept_noise(fit, NULL);
-    for (size_t set = 0; seen < all; set++) {
-        size_t used = ref_least(n, all - seen), first = 0, last = used;
-        rng = npksd_rng_seeded(&state, options->seed, purpose(REF_HELD_OUT, set));
-        for (size_t a = 0; a < used; a++, seen++) {
-            int hold = to_hold > 0 && ref_below(&rng, all - seen) < to_hold;
-            to_hold -= (size_t)hold;
-            memcpy(piece + (hold ? --last : first++) * m, pool + seen * m, m * sizeof *piece);
-        }
-        ref_noise(fit, &rng, piece, used);
-        memcpy(fit->stream + fit->rows * m, piece, first * m * sizeof *piece);
-        memcpy(held + fit->held * m, piece + first * m, (used - first) * m * sizeof *piece);
-        fit->rows += first;
-        fit->held += used - first;
+    size_t blocks = all / block, size = block * m;
+    for (size_t k = taken / block; k < blocks && k < (taken + n) / block; k++) {
+        size_t other = k + ref_below(rng, blocks - k), chosen = order[other];
+        order[other] = order[k];
+        order[k] = chosen;
+        memcpy(rows + (k * block - taken) * m, pool + chosen * size, size * sizeof *rows);
     }
-    memcpy(fit->stream + fit->rows * m, held, fit->held * m * sizeof *held);
-    free(piece);
-    free(held);
-    return ref_fit_end(fit);
 }
 
-/* npksd_test_samples: pool and n without the rows of a last, shorter block. 0 = fine. */
+/* npksd_test_samples: pool and n without the rows of a last, shorter block. The data sets of the fit
+   share out the pool; those of pilot and replicates are drawn from all of it. 0 = fine. */
 REF_FN int ref_tester_pool(ref_tester *t, const npksd_real *pool, size_t all, size_t n, size_t m,
                            const npksd_options *options)
 {
     recorder log;
+    size_t *order = (size_t *)calloc(all / options->block, sizeof *order);
     memset(t, 0, sizeof *t);
     memset(&log, 0, sizeof log);
     t->options = *options;
     t->n = n;
     t->m = m;
-    if (ref_fit_pool(&t->fit, pool, all, n, m, options))
-        return 1;
-    ref_references(t);
-    size_t pilot = ref_pilot(t);
-    log.calls = pilot + options->replicates;
-    log.sets = new_reals(log.calls * n * m);
-    log.after = (npksd_rng_state *)calloc(log.calls, sizeof *log.after);
-    for (size_t r = 0; r < log.calls; r++) {
-        uint64_t stream = r < pilot ? purpose(REF_PILOT, r) : purpose(REF_REPLICATE, r - pilot);
+    size_t used = ref_plan_of(options, n, m, all).sets, pilot = 0;
+    log.room = used + options->pilot + options->replicates;
+    log.sets = new_reals(log.room * n * m);
+    log.after = (npksd_rng_state *)calloc(log.room, sizeof *log.after);
+    for (size_t k = 0; k < all / options->block; k++)
+        order[k] = k;
+    int bad = 0;
+    for (size_t r = 0; r < used + pilot + options->replicates && !bad; log.calls = ++r) {
+        if (r == used) {
+            bad = ref_fit_make(&t->fit, log.sets, log.after, n, m, all, options);
+            ref_references(t);
+            pilot = ref_pilot(t);
+        }
+        uint64_t stream = r < used ? purpose(REF_FIT, r)
+            : r < used + pilot     ? purpose(REF_PILOT, r - used)
+                                   : purpose(REF_REPLICATE, r - used - pilot);
         npksd_rng rng = npksd_rng_seeded(&log.after[r], options->seed, stream);
-        ref_pool_draw(&rng, pool, all, m, options->block, n, log.sets + r * n * m);
+        ref_pool_draw(&rng, order, pool, all, m, options->block, r < used ? r * n : 0, n,
+                      log.sets + r * n * m);
     }
-    int bad = ref_calibrate(t, &log, 0);
+    bad = bad || ref_calibrate(t, &log, used);
     recorder_end(&log);
+    free(order);
     return bad;
 }
 

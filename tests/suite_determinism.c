@@ -220,7 +220,7 @@ TEST sequential_rng(size_t v)
 
 /* ======== other ways to the same numbers ======== */
 
-enum { WIDTH_MOST = SMALL_M + 2 }; /* with diagnose: T, the columns, the largest pair */
+enum { WIDTH_MOST = SMALL_M + 3 }; /* with diagnose: T, the columns, the largest column and pair */
 
 /* Replicates in pieces, last piece first, each in a scratch of exactly the promised size. */
 static npksd_status draw_in_pieces(npksd_tester *tester, size_t piece)

@@ -116,7 +116,7 @@ TEST stored_margins(void)
         ref.options = options;
         ref.n = n;
         ref.m = m;
-        ASSERT_EQm(name, 0, ref_fit_make(&ref.fit, sets, NULL, n, m, &options));
+        ASSERT_EQm(name, 0, ref_fit_make(&ref.fit, sets, NULL, n, m, 0, &options));
         ref_references(&ref);
         double six[6], *columns = ref_reals(2 * m), *own = ref_reals(m * m);
         ref_margin_numbers(&ref, observed, six, columns);
@@ -627,7 +627,7 @@ TEST out_of_range_is_counted(void)
     recorder_begin(&log, chain_sample, NULL, &options);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, recorder_sample, &log, &options));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
-    ASSERT_EQ(0, ref_fit_make(&fit, log.sets, NULL, N, M, &options));
+    ASSERT_EQ(0, ref_fit_make(&fit, log.sets, NULL, N, M, 0, &options));
     npksd_real low[M], high[M];
     for (size_t i = 0; i < M; i++) {
         low[i] = high[i] = fit.keep[i];

@@ -3,7 +3,7 @@
 #include "ref_tester.h"
 #include "trials.h"
 
-enum { WIDTH = TRIAL_M + 2, PAIRS = TRIAL_M * (TRIAL_M - 1) / 2 };
+enum { WIDTH = TRIAL_M + 3, PAIRS = TRIAL_M * (TRIAL_M - 1) / 2 };
 
 typedef struct reasons {
     npksd_real numbers[5][TRIAL_M], influence[TRIAL_N];

@@ -74,7 +74,7 @@ TEST stored_scores(void)
         int both = strcmp(vectors_word(&v, "precision"), "both") == 0;
         size_t n = vectors_size(&v, "n"), m = vectors_size(&v, "m"), count, probes;
         npksd_options options = fit_options(vectors_size(&v, "fit_rows"));
-        if (vectors_size(&v, "whole")) { /* there are references to be made: all rows are used */
+        if (vectors_size(&v, "whole")) { /* there are references to be made, by more rows */
             options.components = NPKSD_COMPONENT_MMD;
             options.pilot = 2;
         }
@@ -91,7 +91,7 @@ TEST stored_scores(void)
         ref_fit fit;
         memset(&fit, 0, sizeof fit);
         if (usable)
-            ASSERT_EQm(name, 0, ref_fit_make(&fit, sets, NULL, n, m, &options));
+            ASSERT_EQm(name, 0, ref_fit_make(&fit, sets, NULL, n, m, 0, &options));
         ASSERT_EQm(name, m, vectors_size(&v, "family"));
         for (size_t i = 0; i < m; i++) { /* the reference must choose as the script did */
             int family = vectors_estimator(&v, vectors_next(&v));
@@ -209,7 +209,7 @@ static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
     ASSERT_STATUSm(name, NPKSD_OK,
                    npksd_tester_create(&tester, c->n, c->m, recorder_sample, &log, &options));
     ASSERT_STATUSm(name, NPKSD_OK, finish(tester));
-    ASSERT_EQm(name, 0, ref_fit_make(&fit, log.sets, log.after, c->n, c->m, &options));
+    ASSERT_EQm(name, 0, ref_fit_make(&fit, log.sets, log.after, c->n, c->m, 0, &options));
     probe_rows(c, probe);
     ref_fit_scores(&fit, probe, PROBES, expected);
     for (size_t group = 0; group < 3; group++) { /* far away scores are larger: not together */
