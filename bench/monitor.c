@@ -401,8 +401,8 @@ static void picture(const char *folder)
     plot_write(panels, 2, 2, folder, "monitor");
     say("### 400 nights\n\n![p-values and evidence over 400 nights](%s/monitor.svg)\n\n%d rows of %d columns "
         "per night; their variance rises to 1.35 on night %d. Testing each night by itself: %zu alarms in the %d "
-        "nights before. The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1,
-        early, LATE, monitor.change_alarm_at, monitor.alarm_at);
+        "nights before. The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS,
+        LATE + 1, early, LATE, monitor.change_alarm_at, monitor.alarm_at);
 }
 
 int main(int argc, char **argv)
