@@ -1,5 +1,5 @@
 /*
- * Power over many problems (problems.h), beside six other tests (peers.h). Default options, alpha 0.05.
+ * Power on many problems (problems.h), compared with six other tests (peers.h). Default options, alpha 0.05.
  *
  *     cells [--out DIR] [--keep DIR] [key=value ...] [ours|peers|times]
  *
@@ -303,8 +303,8 @@ static void report_levels(void)
                     mode_keys[mode], rate_value(c.level[mode]), c.level[mode].trials);
         }
     }
-    say("Level: %zu null cells, %zu with 0.05 below their 99.8 %% interval (discrete data may lie lower "
-        "than 0.05, never higher).\n\n", cells, suspect);
+    say("Level: %zu null cells, %zu with 0.05 below their 99.8 %% interval (with discrete data the level "
+        "may be below 0.05, never above).\n\n", cells, suspect);
 }
 
 /* ======== times ======== */
@@ -313,7 +313,7 @@ static void report_times(void)
 {
     static const size_t shapes[][2] = { { 100, 3 }, { 100, 40 }, { 200, 6 } };
     size_t rounds = ours.smoke ? 1 : 5;
-    say("Processor time of one test, ms, with %zu permutations a peer (MMDAgg twice that) and 10 n "
+    say("Processor time of one test, ms, with %zu permutations per peer (MMDAgg twice that) and 10 n "
         "synthetic rows; ours with default options. FUSE and energy are timed with the kernels they "
         "share with MMDAgg.\n\n| n, m | generator | fixed |", permutations);
     for (int i = 0; i < PEERS; i++)
@@ -359,7 +359,7 @@ static void report_times(void)
 
 static void section_title(void)
 {
-    fprintf(section, "## Power over many problems, beside other tests\n\n`%smake -C bench cells`%s: ",
+    fprintf(section, "## Power on many problems, compared with other tests\n\n`%smake -C bench cells`%s: ",
             ours.full ? "FULL=1 " : "",
             ours.smoke ? " (a smoke test: nothing below means anything)" : "");
     bench_machine(section);
@@ -369,8 +369,8 @@ static void section_title(void)
             ". Rejection rates at alpha 0.05, default options. Generator: %zu seeds of the fit, %zu "
             "recordings each; fixed and peers: %zu tests with 10 n synthetic rows, the same rows for all. "
             "problems.h has the problems, peers.h the other tests, written from their papers. npksd.h was "
-            "tuned on the even problems only (\"tuning\"); the odd ones are held out. Lost: more than two "
-            "standard errors of the difference below the best of the six.\n\n",
+            "tuned on the even problems only (\"tuning\"); the odd ones are held out. Lost: below the best "
+            "of the six by more than two standard errors of the difference.\n\n",
             seeds, recordings, trials);
 }
 

@@ -210,9 +210,9 @@ static void false_alarms(void)
     size_t streams = quick ? 2 * CHUNK : 2000;
     say("### False alarms\n\n%zu streams of %d recordings, all of them from the generator, with a fresh tester "
         "for each stream. E: share of the streams with an alarm, 95 %% interval; it must lie between alpha / 3 and "
-        "alpha, 4 standard errors allowed. M: mean recordings until its first alarm, streams without one as %d; "
-        "at least 1/alpha. Each by itself: p <= alpha for every recording, share of the streams with an alarm, and "
-        "alarms a stream.\n\n| b | statistics | alpha | E | | M | | each by itself | alarms |\n"
+        "alpha, 4 standard errors allowed. M: mean number of recordings until its first alarm, %d for streams without "
+        "one; it must be at least 1/alpha. Each by itself: an alarm whenever p <= alpha; share of the streams with an "
+        "alarm, and alarms per stream.\n\n| b | statistics | alpha | E | | M | | each by itself | alarms |\n"
         "|---|---|---|---|---|---|---|---|---|\n", streams, LENGTH, LENGTH);
     for (size_t i = 0; i < 3; i++) {
         cell c = { rows[i].replicates, LENGTH, LENGTH, 0, rows[i].grain, streams, 1, 1000000 * (i + 1), 0 };
@@ -243,9 +243,10 @@ static void one_tester(void)
 {
     static const size_t replicates[3] = { 99, 499, 1999 };
     size_t testers = quick ? 2 : 40, each = quick ? CHUNK : 200;
-    say("### One tester, many streams\n\nThe promise is one over testers. Given a tester, the chance of a false alarm "
-        "(alpha 0.05, %d recordings) is another for each: %zu testers, %zu streams each; spread: standard deviation "
-        "over testers, without that of %zu streams.\n\n| b | mean | spread | least | most |\n|---|---|---|---|---|\n",
+    say("### One tester, many streams\n\nThe guarantee averages over testers. The probability of a false alarm "
+        "(alpha 0.05, %d recordings) varies from tester to tester: %zu testers, %zu streams each. Spread: standard "
+        "deviation over testers, without the part due to having only %zu streams.\n\n"
+        "| b | mean | spread | least | most |\n|---|---|---|---|---|\n",
         LENGTH, testers, each, each);
     for (size_t i = 0; i < 3; i++) {
         cell c = { replicates[i], LENGTH, LENGTH, 0, 0, testers * each, each, 5000000 + 1000000 * i, 0 };
@@ -315,12 +316,13 @@ static void delays(void)
                        30000000 + 1000000 * (late * 4 + p), 1 };
             w[late][p] = watch(d);
         }
-    say("### How soon is a change seen?\n\nb = 499; from a recording on, a single test at 0.05 would reject with the "
-        "power stated. Median recordings from the change to the alarm, %zu streams, those with an earlier false "
-        "alarm left out (-: over half had one, or no alarm within %d). False alarms: share of %zu streams of %d "
-        "recordings without a change. Fixed sample: so many recordings, known to come after the change, planned "
-        "beforehand and tested once, all together (Fisher's product), are rejected in half of the streams: what nobody "
-        "has who watches. p is that of 499 replicates, never below 0.002, but exact for Bonferroni's bound.\n\n",
+    say("### How soon is a change seen?\n\nb = 499. After the change a single test at 0.05 would reject with the power "
+        "stated. Median number of recordings from the change to the alarm over %zu streams, without those that had an "
+        "earlier false alarm (-: over half had one, or no alarm within %d). False alarms: share of %zu streams of %d "
+        "recordings without a change. Fixed sample: the number of recordings, known to come after the change and "
+        "tested once, all together (Fisher's product), that are rejected in half of the streams; nobody who watches a "
+        "stream knows that much. p comes from 499 replicates and is never below 0.002; Bonferroni's bound gets the "
+        "exact p.\n\n",
         streams, HORIZON, streams, LENGTH);
     for (size_t t = 0; t < 4; t++) {
         size_t l = tables[t].alpha, late = tables[t].change > 0;
@@ -398,9 +400,9 @@ static void picture(const char *folder)
     }
     plot_write(panels, 2, 2, folder, "monitor");
     say("### 400 nights\n\n![p-values and evidence over 400 nights](%s/monitor.svg)\n\n%d rows of %d columns "
-        "a night, whose variance grows to 1.35 on night %d. Each night by itself: %zu alarms in the %d nights before. "
-        "The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS, LATE + 1,
-        early, LATE, monitor.change_alarm_at, monitor.alarm_at);
+        "per night; their variance rises to 1.35 on night %d. Testing each night by itself: %zu alarms in the %d "
+        "nights before. The monitor: M on night %zu, E on night %zu.\n\n", quick ? folder : "results", ROWS, COLUMNS,
+        LATE + 1, early, LATE, monitor.change_alarm_at, monitor.alarm_at);
 }
 
 int main(int argc, char **argv)
@@ -416,8 +418,8 @@ int main(int argc, char **argv)
     fprintf(section, "## Watching a stream\n\n`make -C bench monitor`%s: ",
             quick ? " (a smoke test: nothing below means anything)" : "");
     bench_machine(section);
-    fprintf(section, ", commit " BENCH_COMMIT ". The real monitor, fed with statistics that are simulated; only their "
-            "ranks matter.\n\n");
+    fprintf(section, ", commit " BENCH_COMMIT ". The real monitor on simulated statistics, of which only the ranks "
+            "matter.\n\n");
     picture(r.out);
     false_alarms();
     one_tester();

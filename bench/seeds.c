@@ -131,8 +131,8 @@ static void power_by_seed(void)
     seeds = quick ? 2 : 12;
     recordings = quick ? 5 : 200;
     open_section("seeds", "Power by seed");
-    say("One of three columns changed; %zu seeds of the fit, the same %zu recordings for each: what "
-        "differs is the seed alone.\n\n| change | n | least | mean | most | mean - least |\n"
+    say("One of three columns changed; %zu seeds of the fit, the same %zu recordings for each, so "
+        "that only the seed differs.\n\n| change | n | least | mean | most | mean - least |\n"
         "|---|---|---|---|---|---|\n", seeds, recordings);
     double *r = (double *)bench_parallel(CHANGES * 2 * seeds, bench_processes(), sizeof *r, power_job,
                                          NULL);

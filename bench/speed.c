@@ -66,8 +66,8 @@ static void builds(void)
 {
     static const size_t rounds_of[SHAPES] = { 9, 9, 7, 3, 15, 15 };
     double ms[VARIANTS][ROUNDS_MAX], ratio[VARIANTS][ROUNDS_MAX], least[VARIANTS][SHAPES], middle[VARIANTS][SHAPES];
-    say("### Builds\n\nThe whole test: ms of processor time, least and (median) of interleaved rounds; after the "
-        "colon, the time of -O2 divided by this one's: of the least times, and (median within the rounds).\n\n"
+    say("### Builds\n\nThe whole test: ms of processor time, minimum and (median) of interleaved rounds. After "
+        "the colon, the time of -O2 divided by this one: of the minima, and (median within rounds).\n\n"
         "| n, m, b |");
     for (int v = 0; v < VARIANTS; v++)
         say(" %s |", variants[v]->name);
@@ -119,9 +119,9 @@ static void builds(void)
 static void floors(void)
 {
     const speed_variant *both[2] = { variant_named("-O2"), variant_named("native") }, *blas = variant_named("OpenBLAS");
-    say("### Against the floor\n\nWhat one data set needs at least, each part timed by itself on numbers in cache, "
+    say("### Against the floor\n\nThe least that one data set needs: each part timed by itself on numbers in cache, "
         "compiled like the build it is compared with. Products: %s. exp, sine and cosine: those "
-        "of npksd.h. Scaling and scores, some 20 operations a number, are left out.\n\n"
+        "of npksd.h. Scaling and scores, about 20 operations per number, are left out.\n\n"
         "| part | operations | how many |\n|---|---|---|\n"
         "| draws | normal | n m |\n"
         "| products | multiply-add | 3 m n (n - 1) / 2 for pairs of rows, 16 m n for waves, n m (m + 1) / 2 for pairs "
@@ -133,7 +133,7 @@ static void floors(void)
         "| codes | place among 128 edges: 8 look-ups and comparisons; 1 count, 1 look-up | n m |\n"
         "| columns | 4 look-ups, 1 division, 5 products, 5 sums | 128 m |\n"
         "| | 3 moments, 1 running sum | 257 m |\n\n"
-        "us a data set. Measured: a replicate, the generator included. Whole: the test, with its fit, over (pilot + "
+        "us per data set. Measured: a replicate, generator included. Whole: the test, fit included, over (pilot + "
         "b + 1) floors.\n\n| n, m, b | build | draws | products | exps | pairs | sines | waves | codes | columns | "
         "floor | measured | / floor | whole / floor |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         blas != NULL ? "sums in registers, or OpenBLAS (dsyrk) if that is faster" : "sums in registers");
@@ -216,7 +216,7 @@ static void stages(void)
     enum { CAPACITY = 200000 };
     item *items = (item *)bench_alloc(CAPACITY, sizeof *items);
     say("### Where the time goes, and how long an item takes\n\n`npksd_tester_step(tester, 1)` until all is done; each "
-        "item: least of several rounds, a look at the clock included. The generator is the caller's, and not judged."
+        "item: minimum of several rounds, reading the clock included. The generator is the caller's and not judged."
         "\n\n| n, m, b | stage | items | ms | share | longest, us |\n|---|---|---|---|---|---|\n");
     for (size_t k = 0; k < (quick ? 1 : sizeof stepped / sizeof stepped[0]); k++) {
         const speed_shape *shape = quick ? small : &stepped[k];
@@ -257,8 +257,8 @@ static void growth(void)
                                             { 3, 10, 30, 100, 200, 400 },
                                             { 49, 99, 199, 399, 799, 1599 } };
     static const char *const names[3] = { "rows n", "columns m", "replicates b" };
-    say("### Growth\n\nWhole tests, the other two at n = 100, m = 10, b = 99. Slope: of the logarithms, last three "
-        "sizes.\n\n| against | size: ms | slope |\n|---|---|---|\n");
+    say("### Growth\n\nWhole tests; n = 100, m = 10, b = 99, except for the one that grows. Slope: of the logarithms, "
+        "last three sizes.\n\n| against | size: ms | slope |\n|---|---|---|\n");
     for (int axis = 0; axis < 3; axis++) {
         double ms[SIZES];
         size_t count = quick ? 3 : SIZES;
@@ -283,7 +283,7 @@ static void linear(void)
     size_t count = quick ? 2 : full ? SIZES : 4;
     double seconds[SIZES], before = 0;
     say("### Linear time\n\nfeatures = 100, m = 6, pilot 20, b = 19, all else default; seconds of the whole test.%s\n\n"
-        "| n | -O2 | us a row and data set | %s |\n|---|---|---|---|\n",
+        "| n | -O2 | us per row and data set | %s |\n|---|---|---|---|\n",
         full ? "" : " FULL=1 goes on to a million rows.", SPEED_OLD);
     for (size_t k = 0; k < count; k++) {
         const speed_shape shape = { (size_t)sizes[k], 6, 19, 20, 100 };
@@ -320,8 +320,8 @@ static void samples(void)
     npksd_options o = speed_options(&shape);
     npksd_real *observed = speed_rows(shape.n + POOL, shape.m), *synthetic = observed + shape.n * shape.m;
     size_t rounds = quick ? 1 : 7;
-    say("### Fixed samples beside a generator that draws for nothing\n\nn = %zu, m = %zu, b = %zu; the generator "
-        "copies rows of a table. ms, least of interleaved rounds.\n\n"
+    say("### Fixed samples against a generator that costs nothing\n\nn = %zu, m = %zu, b = %zu; the generator "
+        "copies rows of a table. ms, minimum of interleaved rounds.\n\n"
         "| synthetic rows | npksd_test_samples | npksd_test | ratio |\n|---|---|---|---|\n", shape.n, shape.m, shape.b);
     for (int k = 0; k < 3; k++) {
         double fixed[ROUNDS_MAX], drawn[ROUNDS_MAX], ratio;
@@ -405,7 +405,7 @@ static void threads(void)
         }
     }
     say("### Two threads\n\n%zu replicates, n = 100, m = 40, wall clock, %ld cores: one thread %.1f ms, two threads "
-        "%.1f ms (least of the rounds; the same bits), %.2f times as fast.\n\n", shape.b,
+        "%.1f ms (minimum of the rounds; the same bits), %.2f times as fast.\n\n", shape.b,
         sysconf(_SC_NPROCESSORS_ONLN), least_of(one, rounds), least_of(two, rounds),
         least_of(one, rounds) / least_of(two, rounds));
     npksd_tester_destroy(tester);
@@ -435,8 +435,8 @@ static void memory(void)
     static const size_t sizes[][4] = { { 50, 4, 499, 4000 },      { 100, 3, 499, 4000 },    { 100, 40, 499, 4000 },
                                        { 100, 40, 4999, 4000 },   { 100, 40, 499, 100000 }, { 1000, 40, 499, 4000 },
                                        { 10000, 40, 499, 4000 },  { 100, 784, 499, 4000 } };
-    say("### Memory\n\nBytes of a tester (`npksd_tester_size`), the only allocation there is. Fit rows beyond 1000 "
-        "stream; n x n is never kept.\n\n| n | m | b | fit rows | bytes |\n|---|---|---|---|---|\n");
+    say("### Memory\n\nBytes of a tester (`npksd_tester_size`), its only allocation. Fit rows beyond 1000 "
+        "are streamed; n x n is never stored.\n\n| n | m | b | fit rows | bytes |\n|---|---|---|---|---|\n");
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
         npksd_options o = npksd_default_options();
         size_t bytes;

@@ -3,9 +3,9 @@
  * A physics engine should leave particles distributed like exp(-E(x)/T) in a double-well landscape.
  * Nobody can draw from that density directly, and nobody knows its constant, but its score
  * d log q / dx = -E'(x)/T is easy. With an explicit score the null distribution comes from a wild
- * bootstrap of the observed rows themselves: sample_fn is NULL. Two conditions: the rows must not
- * depend on each other (here each is a particle of its own), and the p-value is asymptotic, not
- * exact: it is right for many rows, and result.flags says so. */
+ * bootstrap of the observed rows themselves, and sample_fn is NULL. Two conditions: the rows must
+ * not depend on each other (here each is a separate particle), and the p-value is not exact but
+ * asymptotic: it is right for many rows, and result.flags says so. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -32,7 +32,7 @@ static int score(const npksd_real *rows, size_t count, size_t m, npksd_real *sco
     return 0;
 }
 
-/* The engine under suspicion: Metropolis steps, each particle from a place of its own. */
+/* The engine under test: Metropolis steps; each particle has its own random start. */
 static void simulate(npksd_real *rows, double temperature, uint64_t seed)
 {
     npksd_rng_state state;

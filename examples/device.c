@@ -1,10 +1,10 @@
 /* Checks on a small device: no heap, no generator, no fitting, float only.
  *
  * device_make.c, on the workstation, has fitted and calibrated the test and written it into
- * device_blob.h. Here the blob (in flash) is loaded into a static block and recordings are checked:
- * npksd_tester_load_into needs no allocator. npksd_blob_info tells how large the block must be. Then a
- * motor that begins to wear is watched hour by hour: a monitor sees it before any hour shows it clearly.
- * tests/cortex_m4 runs this very file on a Cortex-M4 with 64 KiB of RAM. */
+ * device_blob.h. Here the blob (in flash) is loaded into a static block, and recordings are checked.
+ * npksd_tester_load_into needs no allocator; npksd_blob_info tells how large the block must be. Then
+ * a motor that begins to wear is watched hour by hour: the monitor notices before any single hour
+ * shows it clearly. tests/cortex_m4 runs this very file on a Cortex-M4 with 64 KiB of RAM. */
 #define NPKSD_NO_MALLOC
 #define NPKSD_IMPLEMENTATION
 #include "device_model.h"
@@ -17,7 +17,7 @@ void device_write(const char *text); /* the board's serial line */
 static void device_write(const char *text) { fputs(text, stdout); }
 #endif
 
-static unsigned char workspace[DEVICE_WORKSPACE_BYTES]; /* the tester and all it will ever need */
+static unsigned char workspace[DEVICE_WORKSPACE_BYTES]; /* for the tester */
 
 /* name and value; no printf on a small device */
 static void write_number(const char *name, npksd_real value, int decimals)
@@ -66,8 +66,8 @@ static npksd_status watch(npksd_tester *tester)
             write_number("hour ", (npksd_real)hour, 0);
             write_number(", wear ", wear, 2);
             write_number(": p = ", result.p_value, 4);
-            device_write(monitor.alarm ? ", this is not the motor that it was: stop it\n"
-                                       : ", something has changed: look after it\n");
+            device_write(monitor.alarm ? ", the motor is worn: stop it\n"
+                                       : ", something has changed: inspect it\n");
         }
     }
     return status;
@@ -87,7 +87,7 @@ int main(void)
         device_write(device_recordings[k].name);
         write_number(": p = ", result.p_value, 4);
         write_number(", statistic ", result.statistic, 4);
-        device_write(result.reject ? ", not as it was: look after it\n" : ", as it should be\n");
+        device_write(result.reject ? ", changed: inspect it\n" : ", as it should be\n");
         wrong |= !close_to(result.statistic, device_recordings[k].statistic) ||
                  !close_to(result.p_value, device_recordings[k].p_value);
     }
@@ -100,6 +100,6 @@ int main(void)
         return 1;
     }
     if (wrong)
-        device_write("device: the workstation says something else\n");
+        device_write("device: not the workstation's results\n");
     return wrong;
 }

@@ -1,8 +1,8 @@
 /* device_make OUT.h: the workstation's half of device.c.
  *
- * Fits and calibrates a test for the motor's healthy behaviour and writes it as C source: the blob,
- * the memory that it takes, two recordings to try it on, and what the workstation says of them. The
- * device then needs neither the generator nor the heap. */
+ * Fits and calibrates a test for the behaviour of a healthy motor and writes it as C source: the
+ * blob, the memory that it needs, two recordings to try it on, and the workstation's results for
+ * them. The device then needs neither the generator nor a heap. */
 #define NPKSD_IMPLEMENTATION
 #include "device_model.h"
 #include <stdio.h>
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
     fprintf(out, "};\n");
     if (fclose(out) != 0)
         stop(argv[1], "cannot be written");
-    printf("device_make: a blob of %zu bytes, %zu bytes of memory to use it\n", size, workspace);
+    printf("device_make: a blob of %zu bytes that needs %zu bytes of memory\n", size, workspace);
     npksd_tester_destroy(loaded);
     npksd_tester_destroy(tester);
     return EXIT_SUCCESS;

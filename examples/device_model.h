@@ -2,13 +2,13 @@
 #ifndef DEVICE_MODEL_H
 #define DEVICE_MODEL_H
 
-#define NPKSD_FLOAT /* a small FPU knows float only; the blob must be made in the same precision */
+#define NPKSD_FLOAT /* a small FPU has float only; the blob must have the same precision */
 #include "npksd.h"
 
 enum { DEVICE_N = 50, DEVICE_M = 4 }; /* 50 rows of temperature, current, vibration, speed */
 
-/* Readings of a motor, worn by so much: the generator on the workstation; on the device it stands for the
-   sensors. */
+/* Readings of a motor, given its wear: the generator on the workstation, a stand-in for the sensors on the
+   device. */
 static int motor(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     npksd_real wear = *(const npksd_real *)user_data;

@@ -1,15 +1,14 @@
 /* Inside an engine: memory from its arena, random numbers from its own generator.
  *
- * Many engines forbid malloc and have a random generator of their own, so that a replay is bit
- * for bit the same. Both are hooks of npksd_options. The allocator is asked exactly once, when
- * the tester is made, and given its block back when it is destroyed; nothing is allocated while
- * it works. The generator needs next_fn; with seek_fn, "go to the start of stream s", data sets
- * are numbered, so that a replicate can be drawn again by itself (on threads each worker needs an
- * rng of its own). Without an arena at all: npksd_tester_size tells the bytes, npksd_tester_init
- * takes a block.
+ * Many engines forbid malloc and have their own random generator, so that replays are bit for bit
+ * the same. npksd_options has hooks for both. The allocator is called exactly once, when the
+ * tester is created, and gets its block back when the tester is destroyed. The generator needs
+ * next_fn. With seek_fn, "go to the start of stream s", data sets are numbered, and a replicate
+ * can be drawn again by itself (on threads each worker needs its own rng). Without an arena,
+ * npksd_tester_size gives the number of bytes and npksd_tester_init takes a block.
  *
- * Shown: one block of the arena, nothing left over; the same answer twice; replicate 7 drawn
- * again alone. */
+ * The program shows: one block of the arena, all of it given back; the same answer twice;
+ * replicate 7 drawn again by itself. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>
@@ -29,7 +28,7 @@ static void *arena_alloc(size_t bytes, void *user_data)
     arena *a = (arena *)user_data;
     size_t rounded = (bytes + 15) / 16 * 16;
     if (rounded < bytes || rounded > ARENA_BYTES - a->used)
-        return NULL; /* the library answers NPKSD_ERROR_MEMORY */
+        return NULL; /* the library returns NPKSD_ERROR_MEMORY */
     void *block = a->memory + a->used;
     a->used += rounded;
     a->most = a->used > a->most ? a->used : a->most;
@@ -44,7 +43,7 @@ static void arena_free(void *block, size_t bytes, void *user_data)
     a->used = (size_t)((unsigned char *)block - a->memory);
 }
 
-/* ---- the engine's random numbers: a counter, well stirred; streams start it elsewhere ---- */
+/* ---- the engine's random numbers: a hashed counter; each stream starts it elsewhere ---- */
 
 typedef struct engine_rng {
     uint64_t seed, counter;
@@ -102,7 +101,7 @@ int main(void)
     npksd_worker worker = { { NULL, NULL, NULL }, NULL, NULL, 0 };
     size_t count = 0;
 
-    engine_seek(UINT64_C(1) << 63, &state); /* a stream of the game's own */
+    engine_seek(UINT64_C(1) << 63, &state); /* a stream that the test does not use */
     shots(recorded, SHOTS, COLUMNS, &rng, &stronger);
     npksd_options options = npksd_default_options();
     options.allocator = allocator;
@@ -121,8 +120,8 @@ int main(void)
            result[0].reject ? "rejected" : "not rejected");
     printf("arena: %zu bytes at most, %zu blocks for two testers, %zu bytes left in use\n", a.most,
            a.blocks, a.used);
-    printf("the second run: %s; replicate 7 alone: %s\n", same ? "the same bits" : "OTHER BITS",
-           again == once[7] ? "the same bits" : "OTHER BITS");
+    printf("the second run: %s; replicate 7 alone: %s\n", same ? "the same bits" : "DIFFERENT BITS",
+           again == once[7] ? "the same bits" : "DIFFERENT BITS");
     return same && again == once[7] && a.blocks == 2 && a.used == 0 && result[0].reject
         ? EXIT_SUCCESS
         : EXIT_FAILURE;

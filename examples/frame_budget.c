@@ -1,10 +1,10 @@
 /* A test inside the game loop: each frame gives it a slice of time, and no frame is late.
  *
- * The library has no clock. The loop below runs the game's fixed step, then does one item of the
- * test after the other until the slice is used up. An item is one generator call or a short piece
- * of work. The check of the recording is done in steps, too. At the end the program prints the
- * longest slice and item against the average, for each phase of the test; the phase is known from
- * how often the generator has been called. */
+ * The library has no clock. The loop below runs the game's fixed step, then does items of the test
+ * until the slice is used up. An item is one generator call or a short piece of work. The recording
+ * is checked in steps, too. At the end the program prints the longest and the average slice, and
+ * the same for items in each phase of the test; the phase follows from the number of generator
+ * calls. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>
@@ -12,14 +12,14 @@
 #include <time.h>
 
 enum { N = 300, M = 6, BODIES = 400, PHASES = 4 };
-static const double slice = 1e-3; /* seconds of a frame of 16.7 ms that the test may have */
+static const double slice = 1e-3; /* seconds for the test, of a frame of 16.7 ms */
 
 typedef struct simulation {
     npksd_real friction;
     size_t calls; /* how often the generator was called */
 } simulation;
 
-/* The generator: a session of N ball flights of M steps, the thing that was recorded. */
+/* The generator: a session of N ball flights of M steps, as recorded. */
 static int flights(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     simulation *s = (simulation *)user_data;
@@ -35,7 +35,7 @@ static int flights(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, voi
     return 0;
 }
 
-/* What else a frame does: the game itself. */
+/* The rest of a frame: the game itself. */
 static void game_step(double *position, double *velocity)
 {
     for (int k = 0; k < BODIES; k++) {
@@ -83,7 +83,7 @@ int main(void)
     options.replicates = 199;
     npksd_tester *tester;
     npksd_status status = npksd_tester_create(&tester, N, M, flights, &model, &options);
-    if (status != NPKSD_OK) { /* the only allocation is behind us: no frame will ever allocate */
+    if (status != NPKSD_OK) { /* the only allocation: no frame will ever allocate */
         const char *problem = npksd_options_problem(&options, N, M);
         fprintf(stderr, "frame_budget: %s\n", problem ? problem : npksd_status_string(status));
         return EXIT_FAILURE;
@@ -95,7 +95,7 @@ int main(void)
     for (status = NPKSD_MORE; status == NPKSD_MORE;) {
         game_step(position, velocity);
         double begin = seconds(), now = begin, longest_item = 0;
-        do { /* go on while the longest item of this slice would still fit in */
+        do { /* go on while the longest item of this slice would still fit */
             double before = now;
             status = npksd_tester_step(tester, 1);
             if (status == NPKSD_OK && !checking) { /* all is drawn: now the recording, in steps */

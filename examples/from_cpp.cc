@@ -1,8 +1,8 @@
 // From C++: a class as the generator, vectors for the rows, an exception for an error.
 //
-// The header is C++11 as it stands; its functions have C linkage. An exception thrown through
-// npksd_test would leak its memory: the callback catches it and returns non-zero, and the caller
-// finds it where the callback left it.
+// The header compiles as C++11; its functions have C linkage. An exception thrown through npksd_test
+// would leak its memory, so the callback catches it, keeps it and returns non-zero; test() throws it
+// again.
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-// Whatever has draw(rng) and columns can be tested.
+// Any type with draw(rng) and columns can be tested.
 struct Wind {
     static constexpr std::size_t columns = 2;
     npksd_real gusts;

@@ -1,15 +1,14 @@
-/* Does my particle engine keep the Maxwell distribution? One tagged particle is followed in a
- * gas.
+/* Does my particle engine keep the Maxwell distribution? Follow one particle in a gas.
  *
  * Its velocity is recorded after each of its collisions. A collision changes only part of a
- * velocity, so neighbouring rows of the recording resemble each other. Maxwell's law says what
- * one row looks like, and it is tempting to let the generator draw independent rows from it; but
- * then even a sound recording looks wrong, because independent rows spread over the distribution
- * faster than a trajectory does. The remedy: one data set is one trajectory. The generator starts
- * a gas in Maxwell's distribution and follows a particle of it with collisions known to be right,
- * and the p-value is exact, however much the rows depend on each other.
+ * velocity, so successive rows of the recording resemble each other. Maxwell's law says what one
+ * row looks like, and it is tempting to let the generator draw independent rows from it. But then
+ * even a sound recording looks wrong, because independent rows cover the distribution faster than
+ * a trajectory does. The remedy: one data set is one trajectory. The generator starts a gas in
+ * Maxwell's distribution and follows one of its particles through collisions known to be right.
+ * The p-value is then exact, however much the rows depend on each other.
  *
- * The engine under test is given gases that are sound, that lose energy, and that are too hot. */
+ * The engine is tested with a sound gas, one that loses energy, and one that is too hot. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -23,7 +22,7 @@ typedef struct engine {
     npksd_real restitution; /* 1: collisions keep the energy */
 } engine;
 
-/* Elastic or not: the part of the relative velocity along a random direction is turned round. */
+/* Reverses the relative velocity along a random direction; restitution < 1 loses energy. */
 static void collide(npksd_real *a, npksd_real *b, npksd_real restitution, npksd_rng *rng)
 {
     npksd_real direction[DIMENSIONS], length2 = 0, along = 0;
@@ -66,7 +65,7 @@ static int follow_particle(npksd_real *rows, size_t count, size_t m, npksd_rng *
     return 0;
 }
 
-/* The tempting shortcut: Maxwell's law, every row by itself. */
+/* The tempting shortcut: independent rows from Maxwell's law. */
 static int independent_rows(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
                             void *user_data)
 {
@@ -126,6 +125,6 @@ int main(void)
     printf("    a sound gas                         %2d   false alarms\n", wrong);
     npksd_tester_destroy(rows);
     npksd_tester_destroy(trajectories);
-    /* 8 of 40 at a level of 0.05 happens once in 2000 times; the seed is fixed */
+    /* at a level of 0.05, 8 of 40 would happen once in 2000 runs; the seed is fixed */
     return right < 8 && loss > 20 && heat > 15 && wrong > 20 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

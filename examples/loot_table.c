@@ -1,10 +1,10 @@
-/* Does the live server drop what the design says? Recorded chests against the loot table.
+/* Does the live server drop what the design says? Recorded chests are tested against the loot table.
  *
- * A player opens chests in sessions. The table has a pity timer: the longer without a rare item,
- * the likelier the next one. So the rows of a session depend on each other, and one *session* is
- * one data set: the generator is asked for whole sessions, and the p-value stays exact.
+ * A player opens chests in sessions. The table has a pity timer: the longer a player goes without a
+ * rare item, the more likely the next one becomes. So the rows of a session depend on each other.
+ * The generator therefore draws a whole session per data set, and the p-value stays exact.
  *
- * One tester is prepared for the design and then checks as many recordings as there are. */
+ * One tester is prepared for the design and then checks any number of recordings. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -26,7 +26,7 @@ typedef struct loot_table {
 static int open_chests(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     const loot_table *table = (const loot_table *)user_data;
-    npksd_real dry = (npksd_real)(int)(8 * npksd_uniform(rng)); /* sessions start anywhere */
+    npksd_real dry = (npksd_real)(int)(8 * npksd_uniform(rng)); /* a session may start dry */
     for (size_t r = 0; r < count; r++) {
         npksd_real *chest = rows + r * m;
         npksd_real chance = table->rare + table->pity * dry, luck = npksd_uniform(rng);
@@ -49,7 +49,7 @@ static int failed(const char *what, npksd_status status)
 int main(void)
 {
     loot_table design = { 50, (npksd_real)0.05, (npksd_real)0.02, 6 };
-    /* Recordings, as telemetry would bring them. What was changed is what the test should find. */
+    /* Recordings, as telemetry would deliver them. The test should find what was changed. */
     loot_table gold = design, weak = design, pity = design;
     gold.gold *= (npksd_real)1.3;
     weak.per_level = 3;
@@ -58,9 +58,9 @@ int main(void)
         const char *name;
         loot_table *table;
     } builds[] = { { "1.0, as designed", &design },
-                   { "1.1, where the gold of an event (30 % more) was left on", &gold },
+                   { "1.1, where the extra gold of an event (30 %) was left on", &gold },
                    { "1.2, where rare and epic items got half their power", &weak },
-                   { "1.3, where the pity timer is forgotten", &pity } };
+                   { "1.3, where the pity timer was forgotten", &pity } };
     npksd_options options = npksd_default_options();
     options.diagnose = 1;                /* which columns and pairs differ? */
     options.summary = NPKSD_SUMMARY_ALL; /* power given rarity: look at all other columns */
@@ -75,7 +75,7 @@ int main(void)
                                               &options);
     if (status != NPKSD_OK)
         return failed("create", status);
-    status = npksd_tester_step(tester, SIZE_MAX); /* all at once; frame_budget.c takes its time */
+    status = npksd_tester_step(tester, SIZE_MAX); /* all at once; frame_budget.c does it in slices */
     for (size_t k = 0; k < sizeof builds / sizeof builds[0] && status == NPKSD_OK; k++) {
         static npksd_real session[CHESTS * COLUMNS];
         npksd_real adjusted[COLUMNS], shift[COLUMNS], distance[COLUMNS];

@@ -1,9 +1,9 @@
 /* The replicates spread over MPI ranks: mpirun -n 2 build/mpi
  *
- * Every rank prepares the same tester (same seed, same bits; it costs less than sending it), does
- * its share of the replicates, and rank 0 gathers them with the engine's own MPI_Gatherv. Replicate
- * r uses random stream r, so the number of ranks cannot change a bit. Ranks on different kinds of
- * machine need a build without contraction (-ffp-contract=off) to agree to the last bit. */
+ * Every rank prepares the same tester (same seed, same bits; that is cheaper than sending it) and
+ * does its share of the replicates; rank 0 collects them with MPI_Gatherv. Replicate r uses random
+ * stream r, so the number of ranks cannot change a bit. Ranks on different kinds of machine need a
+ * build without contraction (-ffp-contract=off) to agree to the last bit. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <mpi.h>
@@ -56,7 +56,7 @@ static npksd_status compare(const npksd_real *gathered, const npksd_options *opt
         status = npksd_tester_null(tester, alone, REPLICATES, NULL);
     npksd_tester_destroy(tester);
     if (status == NPKSD_OK && memcmp(alone, gathered, sizeof alone) != 0) {
-        fprintf(stderr, "mpi: the ranks give other numbers than one process\n");
+        fprintf(stderr, "mpi: the ranks and one process give different numbers\n");
         return NPKSD_ERROR_NUMERIC;
     }
     return status;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 
     int first = REPLICATES * rank / ranks, count = REPLICATES * (rank + 1) / ranks - first;
     npksd_worker worker;
-    memset(&worker, 0, sizeof worker); /* one thread a rank: the tester's own scratch will do */
+    memset(&worker, 0, sizeof worker); /* one thread per rank: the tester's own scratch will do */
     status = npksd_tester_replicates(tester, &worker, (size_t)first, (size_t)count, mine);
     stop_on_error(status, rank, "replicates");
 

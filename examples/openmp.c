@@ -1,8 +1,8 @@
-/* The replicates in an OpenMP loop: a few at a time, to whichever thread is free.
+/* The replicates in an OpenMP loop: a few at a time for whichever thread is free.
  *
- * Every thread has a worker (scratch memory) of its own; replicate r uses random stream r, so the
- * schedule cannot change a bit. With a caller's rng in the options each worker would also need an
- * rng of its own. threads.c shows the same with bare threads. */
+ * Every thread has its own worker (scratch memory). Replicate r uses random stream r, so the
+ * schedule cannot change a bit. With a caller's rng in the options each worker would also need its
+ * own rng. threads.c shows the same with plain threads. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <stdio.h>
@@ -27,7 +27,7 @@ static int walk(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *
     return 0;
 }
 
-/* All replicates with so many threads, into the tester. */
+/* All replicates on this many threads, into the tester. */
 static npksd_status run_replicates(npksd_tester *tester, int threads)
 {
     size_t scratch = npksd_tester_scratch_size(tester);
@@ -68,7 +68,7 @@ int main(void)
         npksd_tester *tester;
         npksd_status status = npksd_tester_create(&tester, N, M, walk, NULL, &options);
         if (status == NPKSD_OK)
-            status = npksd_tester_prepare(tester); /* fit and pilot; then the threads come in */
+            status = npksd_tester_prepare(tester); /* fit and pilot; then the threads start */
         if (status == NPKSD_OK)
             status = run_replicates(tester, threads);
         if (status == NPKSD_OK)
@@ -84,7 +84,7 @@ int main(void)
                (double)result.p_value);
     }
     if (memcmp(first, null, sizeof null) != 0) {
-        fprintf(stderr, "openmp: %d threads give other numbers than one\n", most);
+        fprintf(stderr, "openmp: %d threads and one thread give different numbers\n", most);
         return EXIT_FAILURE;
     }
     printf("the same %d null values, bit for bit\n", REPLICATES);

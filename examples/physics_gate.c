@@ -1,14 +1,14 @@
 /* A gate for a physics engine: calibrate once on the release, then check every build in a second.
  *
  *     physics_gate calibrate gate.blob        on the release: draw, fit, save
- *     physics_gate check gate.blob BUILD      on each build: 0 passes, 1 does not, 2 is an error
+ *     physics_gate check gate.blob BUILD      on each build: exit status 0 passes, 1 fails, 2 error
  *
- * A ball is thrown, bounces and rolls out. A new build need not give the same bits: other
- * compilers, SIMD or another order of sums change the last digit, and after a few bounces the
- * whole path, so a test for equal output would fail for no reason. What must stay is the
- * *distribution* of what happens. The blob (some 60 KB here) is the same bytes on every machine;
- * commit it beside the tests. A sound build fails once in 200 (alpha 0.005), and since the seeds
- * are fixed it fails always or never. */
+ * A ball is thrown, bounces and rolls out. A new build need not give the same bits: another
+ * compiler, SIMD or another order of sums changes the last digit, and after a few bounces the
+ * whole path. A test for equal output would fail for no good reason. What must stay the same is
+ * the *distribution* of what happens. The blob (about 50 KB here) has the same bytes on every
+ * machine: commit it with the tests. One sound build in 200 fails (alpha 0.005); as the seeds are
+ * fixed, it fails every time. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -27,13 +27,13 @@ typedef struct build {
 
 static const build builds[] = {
     { "release", "the engine as it was shipped", (npksd_real)0.7, (npksd_real)0.002, 0 },
-    { "refactored", "a step of 1/512 s: other bits, the same physics", (npksd_real)0.7,
+    { "refactored", "a step of 1/512 s: different bits, the same physics", (npksd_real)0.7,
       (npksd_real)0.001953125, 0 },
     { "bouncy", "restitution 0.70 became 0.74", (npksd_real)0.74, (npksd_real)0.002, 0 },
     { "coarse", "explicit Euler with a step of 1/25 s", (npksd_real)0.7, (npksd_real)0.04, 1 },
 };
 
-/* One row a throw: how far after two seconds, the speed lost in bounces, the greatest height. */
+/* One row per throw: distance after two seconds, speed lost in bounces, greatest height. */
 static int throw_balls(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     const build *b = (const build *)user_data;
@@ -77,7 +77,7 @@ static int calibrate(const char *file)
     npksd_options options = npksd_default_options();
     options.alpha = (npksd_real)0.005;
     options.replicates = 999;
-    options.summary = NPKSD_SUMMARY_ALL; /* each column given the two others: they hang together */
+    options.summary = NPKSD_SUMMARY_ALL; /* the columns are related: each given the others */
     options.diagnose = 1;                /* so that a failing build says which column */
     npksd_status status =
         npksd_tester_create(&tester, THROWS, COLUMNS, throw_balls, &release, &options);
@@ -107,7 +107,7 @@ static int check(const char *file, const char *name)
     while (k < sizeof builds / sizeof builds[0] && strcmp(builds[k].name, name) != 0)
         k++;
     if (k == sizeof builds / sizeof builds[0])
-        return failed(name, "no such build; release, refactored, bouncy or coarse");
+        return failed(name, "no such build; choose release, refactored, bouncy or coarse");
     FILE *in = fopen(file, "rb");
     if (!in)
         return failed(file, "cannot be read; run physics_gate calibrate first");

@@ -19,7 +19,7 @@ static int footsteps(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, v
     return 0;
 }
 
-/* Wrong: rand() has a state that the test cannot set back. */
+/* Wrong: rand() has a state that the test cannot reset. */
 static int uses_rand(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     (void)rng;
@@ -48,9 +48,9 @@ static int check(const char *name, npksd_sample_fn sample_fn, const npksd_option
     else if (status != NPKSD_OK)
         printf("%s\n", npksd_status_string(status));
     else if (!result.repeatable)
-        printf("unfit: the same stream gives other rows; rand(), a clock or a static inside?\n");
+        printf("unfit: the same stream gives different rows; rand(), a clock or a static inside?\n");
     else
-        printf("%s: %zu of %zu rejected, mean p %.2f, uniform with p = %.2f\n",
+        printf("%s: %zu of %zu rejected, mean p %.2f, test for uniform p-values: p = %.2f\n",
                result.suspicious ? "suspicious" : "fit", result.rejected, result.runs,
                (double)result.mean_p, (double)result.uniform_p);
     return status == NPKSD_OK && !result.suspicious;
@@ -59,18 +59,18 @@ static int check(const char *name, npksd_sample_fn sample_fn, const npksd_option
 int main(void)
 {
     npksd_options options = npksd_default_options();
-    options.fit_rows = 1000; /* a smaller test, since it is repeated */
+    options.fit_rows = 1000; /* a smaller test, as it is repeated */
     options.pilot = 50;
     options.replicates = 99;
     int good = check("footsteps", footsteps, &options);
     int bad = check("uses_rand", uses_rand, &options) + check("ignores_rng", ignores_rng, &options);
     if (!good || bad) {
-        fprintf(stderr, "self_check: should find the first fit and the others unfit\n");
+        fprintf(stderr, "self_check: the first should be fit and the others unfit\n");
         return EXIT_FAILURE;
     }
 
     npksd_real jumpy = (npksd_real)1.25; /* the change that a recording must be able to show */
-    printf("\nhow often would steps that are %.0f %% jumpier be noticed?\n",
+    printf("\nHow often would steps that are %.0f %% jumpier be noticed?\n",
            100 * ((double)jumpy - 1));
     for (size_t n = 25; n <= 200; n *= 2) {
         npksd_power_result power;

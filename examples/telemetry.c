@@ -1,9 +1,9 @@
 /* A game's telemetry, night after night: when did it stop being the game that was balanced?
  *
- * Every night 40 matches are compared with the simulation that the game was balanced with. p <= 0.05
- * is a false alarm every 20 nights. A monitor takes all nights together: look at it every morning,
- * and the chance that it *ever* raises a false alarm is limited. A patch on night 250 makes weapons
- * 6 % stronger, which one night in three shows by itself.
+ * Every night 40 matches are compared with the simulation that the game was balanced with. Testing
+ * each night at p <= 0.05 gives a false alarm every 20 nights. A monitor combines all nights: look at
+ * it every morning, and the probability that it *ever* raises a false alarm is bounded. A patch on
+ * night 250 makes weapons 6 % stronger, which a single night shows one time in three.
  *
  * The memory of the monitor holds a year. On night 366 a tester with another seed takes over. */
 #define NPKSD_IMPLEMENTATION
@@ -16,7 +16,7 @@
 enum { MATCHES = 40, COLUMNS = 3, NIGHTS = 400, PATCH = 250, YEAR = 365 };
 enum { FUTURES = 25, PATIENCE = 100 }; /* how many are simulated, and for how many nights */
 
-/* The generator: count matches; minutes, kills, damage a shot. */
+/* The generator: count matches; minutes, kills, damage per shot. */
 static int play(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     double weapon = *(const double *)user_data;
@@ -50,7 +50,7 @@ static npksd_tester *calibrate(uint64_t seed, double *balanced)
     return tester;
 }
 
-/* One night's matches, and what the test says of them. */
+/* One night's matches, and what the test says about them. */
 static npksd_result check_night(npksd_tester *tester, double weapon, uint64_t seed, uint64_t night)
 {
     npksd_real rows[MATCHES * COLUMNS];
@@ -68,8 +68,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many nights until weapons of this strength are noticed? A monitor is plain data: copy it as it
-   stands, simulate a future, and see. Medians over several of them. */
+/* How many nights until weapons of this strength are noticed? A monitor is plain data: copy it and
+   simulate a future. Medians over several of them. */
 static void print_delays(npksd_monitor now, const npksd_real *memory, npksd_tester *tester,
                          double weapon)
 {
@@ -89,7 +89,7 @@ static void print_delays(npksd_monitor now, const npksd_real *memory, npksd_test
     }
     qsort(evidence, FUTURES, sizeof *evidence, compare);
     qsort(change, FUTURES, sizeof *change, compare);
-    printf("%+3.0f %%: one night shows it with %3.0f %%; M after %zu nights, E after %zu%s\n",
+    printf("%+3.0f %%: a single night shows it in %3.0f %% of cases; M after %zu nights, E after %zu%s\n",
            100 * (weapon - 1), 100 * rejected / FUTURES, change[FUTURES / 2], evidence[FUTURES / 2],
            evidence[FUTURES / 2] == PATIENCE ? " or more" : "");
 }
@@ -121,8 +121,8 @@ int main(void)
         if (night % 50 == 0 || monitor.alarm + monitor.change_alarm > known)
             printf("%5zu  %.3f  %11.3g  %9.3g%s%s\n", night, (double)result.p_value,
                    exp((double)monitor.log_evidence), exp((double)monitor.log_change),
-                   monitor.change_alarm_at == night ? "  M: it has changed" : "",
-                   monitor.alarm_at == night ? "  E: this is another game" : "");
+                   monitor.change_alarm_at == night ? "  M: the game has changed" : "",
+                   monitor.alarm_at == night ? "  E: this is a different game" : "");
     }
     printf("p <= 0.05 each night: %zu false alarms in the %d nights before the patch\n\n", alarms,
            PATCH - 1);
@@ -131,5 +131,5 @@ int main(void)
         print_delays(before, memory_before, first, sizes[k]);
     npksd_tester_destroy(first);
     npksd_tester_destroy(second);
-    return monitor.alarm_at < PATCH || monitor.change_alarm_at < PATCH; /* a test, too */
+    return monitor.alarm_at < PATCH || monitor.change_alarm_at < PATCH; /* 1: a false alarm, or none at all */
 }

@@ -1,12 +1,12 @@
-/* Is procedural terrain like the surveyed kind? A row is a strip of sixteen heights in a line.
+/* Does procedural terrain look like surveyed terrain? A row is a strip of sixteen heights.
  *
  * The generator walks: each height is 0.8 of the last one plus noise. The survey has the same
- * mean, the same spread and nearly the same slopes, but 7 % of its variance are stones: small
- * bumps that the next height knows nothing of. Each height alone looks right, and so does the
+ * mean, the same spread and nearly the same slopes, but 7 % of its variance comes from stones:
+ * small bumps that do not affect the next height. Each height alone looks right, and so does the
  * mean of the strip. To see the stones a test must look at a height *given the heights beside
- * it*: NPKSD_SUMMARY_NEIGHBOURS lets the score of coordinate i know coordinates i-1 and i+1. It
- * is made for rows whose coordinates have an order: series, weather by the hour, strips and rows
- * of a grid. No summary is best for everything: choose it before you look at the data. */
+ * it*: NPKSD_SUMMARY_NEIGHBOURS lets the score of coordinate i use coordinates i-1 and i+1. It is
+ * made for rows whose coordinates have an order: time series, strips, rows of a grid. No summary
+ * is best for everything: choose it before you look at the data. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -15,7 +15,7 @@
 
 enum { STRIPS = 60, HEIGHTS = 16, RECORDINGS = 40 };
 
-/* The generator (no stones), and what the survey brings home (user_data: the share of stones). */
+/* The generator (no stones) and the survey (user_data: the share of stones). */
 static int walk_strips(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     double stones = user_data ? (double)*(const npksd_real *)user_data : 0;

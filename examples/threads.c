@@ -1,9 +1,9 @@
 /* The replicates on your own threads (POSIX threads here; a job system works the same way).
  *
- * prepare fits and standardises; then any number of threads call npksd_tester_replicates on the
- * *same* tester, each with a worker (its scratch memory) of its own, and the results are merged.
- * Replicate r uses random stream r, so the split cannot change a bit: this program runs with 1, 2
- * and 4 threads and compares every null value. */
+ * prepare fits and standardises. Then any number of threads call npksd_tester_replicates on the
+ * *same* tester, each with its own worker (scratch memory), and the results are merged. Replicate r
+ * uses random stream r, so the split cannot change a bit: this program runs with 1, 2 and 4 threads
+ * and compares every null value. */
 #define _POSIX_C_SOURCE 200809L
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
@@ -16,7 +16,7 @@
 enum { N = 100, M = 5, REPLICATES = 499, THREADS_MAX = 4 };
 
 /* The generator: autoregressive noise. It keeps no state between calls, so threads may share it;
-   one that does would get a worker.user_data for each thread. */
+   otherwise each thread would need its own worker.user_data. */
 static int weather(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     const npksd_real memory = *(const npksd_real *)user_data;
@@ -65,7 +65,7 @@ static npksd_status run_replicates(npksd_tester *tester, size_t total, size_t th
         j->count = total * (started + 1) / threads - j->first;
         j->out = values + j->first * width;
         if (pthread_create(&handles[started], NULL, work, j) != 0) {
-            fprintf(stderr, "threads: the system gives no thread %zu\n", started + 1);
+            fprintf(stderr, "threads: thread %zu does not start\n", started + 1);
             status = NPKSD_ERROR_MEMORY;
             break;
         }
@@ -131,7 +131,7 @@ int main(void)
         if (threads == 1)
             memcpy(first, null, sizeof null);
         else if (memcmp(first, null, sizeof null) != 0) {
-            fprintf(stderr, "threads: %zu threads give other numbers than one\n", threads);
+            fprintf(stderr, "threads: %zu threads and one thread give different numbers\n", threads);
             return EXIT_FAILURE;
         }
     }

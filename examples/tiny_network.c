@@ -1,16 +1,15 @@
-/* Has my generative network learnt the data? Train a tiny one, and test it on rows that it never
- * saw.
+/* Has my generative network learnt the data? Train a tiny one and test it on rows it never saw.
  *
  * The recorded rows lie on a bent band. The network turns three random numbers into a row through
  * sixteen tanh units. It is trained in plain C, by gradient descent on the energy distance
- * between a batch of its rows and a batch of recorded ones: 2 |x - y| pulls them together, |x -
- * x'| keeps its own rows apart.
+ * between a batch of its rows and a batch of recorded ones: 2 |x - y| pulls them together,
+ * |x - x'| keeps its own rows apart.
  *
- * The recorded rows are dealt out first: one half trains, the other half tests. Rows that the
- * network was fitted to would make it look better than it is; the p-value is exact only for rows
- * held back. The test is asked again and again during training. ksd2, the size of what the
- * component STEIN sees, falls, and in the end 100 rows find no fault. That does not mean that there
- * is none: 600 rows still find one. */
+ * The recorded rows are split first: 1000 train the network, 600 are held out for the test. Rows
+ * that the network was fitted to would make it look better than it is; the p-value is exact only
+ * for held-out rows. The test is repeated during training. ksd2, the size of what the component
+ * STEIN sees, falls, and in the end 100 rows show no fault. That does not mean that there is none:
+ * 600 rows still show one. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
 #include <math.h>
@@ -149,7 +148,7 @@ int main(void)
     record(held_out, HELD_OUT, &rng);
     for (int k = 0; k < WEIGHTS; k++)
         net.w[k] = 0.5 * (double)npksd_normal(&rng);
-    printf("  steps of training, then the test with %d rows that were held back\n", FEW);
+    printf("  training steps, then the test with %d held-out rows\n", FEW);
     for (int stop = 0; stop <= 8000; stop = stop ? 4 * stop : 125) {
         for (; step < stop; step++)
             train_step(&net, training, &rng, step, mean, square);
@@ -158,7 +157,7 @@ int main(void)
         printf("  %5d   p = %.3f, %-12s  KSD^2 = %7.4f\n", step, (double)few.p_value,
                few.reject ? "rejected" : "not rejected", (double)few.ksd2);
     }
-    npksd_result many = test(held_out, HELD_OUT, &net, 128); /* in linear time: so many rows */
+    npksd_result many = test(held_out, HELD_OUT, &net, 128); /* in linear time, as n is large */
     printf("  and with %d rows: p = %.3f, %s\n", HELD_OUT, (double)many.p_value,
            many.reject ? "rejected" : "not rejected");
     return first && !few.reject ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -8,7 +8,7 @@
 //     if (result.Reject) Debug.Log("not the engine that was calibrated: p = " + result.P);
 //
 // Rows are double[n * m], row after row. A generator fills them, drawing every random number from `random`; it may
-// throw, and the exception comes out of the call. Options are set by name, as the fields of npksd_options:
+// throw, and the exception comes out of the call. Options are set by name, like the fields of npksd_options:
 //     new NpksdOptions().Set("replicates", 999).Set("summary", "neighbours")
 //
 // Callbacks and the garbage collector: C only ever gets the address of one static method, which lives as long as the
@@ -87,7 +87,7 @@ public sealed class NpksdResult
     public string Leading;
     /// <summary>p-value of each column, adjusted for testing all; empty without diagnose.</summary>
     public double[] ColumnP = new double[0];
-    /// <summary>Observed mean - generator's, in deviations; distance of distribution functions, 0 to 1.</summary>
+    /// <summary>Observed mean - generator's, in sd; distance of distribution functions, 0 to 1.</summary>
     public double[] ColumnShift = new double[0], ColumnDistance = new double[0];
     public NpksdPair[] Pairs = new NpksdPair[0];
 }
@@ -119,7 +119,7 @@ public static class Npksd
         }
     }
 
-    /// <summary>The same with synthetic rows in place of a generator.</summary>
+    /// <summary>The same with synthetic rows instead of a generator.</summary>
     public static NpksdResult TestSamples(double[] observed, double[] synthetic, int m, NpksdOptions options = null)
     {
         options = options ?? new NpksdOptions();
@@ -189,7 +189,7 @@ public sealed class NpksdTester : IDisposable
         Columns = (int)m;
     }
 
-    /// <summary>Up to so many items of work; true when there is nothing left to do.</summary>
+    /// <summary>Does up to `items` items of work; true when none are left.</summary>
     public bool Step(int items = 1)
     {
         int status = Native.npksd_tester_step(Open(), (UIntPtr)items);
@@ -248,8 +248,8 @@ public sealed class NpksdTester : IDisposable
     ~NpksdTester() { Dispose(); }
 }
 
-/// <summary>Recording after recording, looked at after each. Alarm: ever raised without reason with a chance of at most
-/// alpha. ChangeAlarm: quicker after a late change, a false one after 1/alpha recordings or more, on average.</summary>
+/// <summary>Watches recording after recording. Alarm: ever false with probability at most alpha. ChangeAlarm: quicker
+/// after a late change; its false alarms come after 1/alpha recordings or more, on average.</summary>
 public sealed class NpksdMonitor
 {
     NpksdTester tester;
@@ -285,7 +285,7 @@ public sealed class NpksdMonitor
     public double P { get { return state.p; } }
     public double LogEvidence { get { return state.log_evidence; } }
     public double LogChange { get { return state.log_change; } }
-    /// <summary>The recording, counted from 1, that raised the alarm; 0 as long as there is none.</summary>
+    /// <summary>The recording, counted from 1, that raised the alarm; 0 if there is none yet.</summary>
     public int Alarm { get { return state.alarm != 0 ? (int)state.alarm_at : 0; } }
     public int ChangeAlarm { get { return state.change_alarm != 0 ? (int)state.change_alarm_at : 0; } }
 }
@@ -341,7 +341,7 @@ sealed class Callback : IDisposable
     }
 }
 
-/// <summary>Memory that C writes a result and its reasons into.</summary>
+/// <summary>Memory that C writes a result and its diagnosis into.</summary>
 sealed class Answer : IDisposable
 {
     const int MostPairs = 10;
@@ -394,7 +394,7 @@ sealed class Answer : IDisposable
     }
     public void Dispose()
     {
-        Marshal.FreeHGlobal(memory); // of nothing: does nothing
+        Marshal.FreeHGlobal(memory); // a null pointer is fine
         Marshal.FreeHGlobal(Diagnosis);
     }
 }
@@ -561,7 +561,7 @@ static class Native
 
     internal static string Text(IntPtr ascii) { return Marshal.PtrToStringAnsi(ascii); }
 
-    /// <summary>The status, or the exception that belongs to it.</summary>
+    /// <summary>Returns the status, or throws the exception for it.</summary>
     internal static int Throw(int status)
     {
         if (status < 0)

@@ -1,4 +1,4 @@
-// Box2D: is the engine that we ship still the engine that we calibrated?
+// Box2D: is the engine that we ship still the one that we calibrated?
 //
 // A test bench with three experiments, each with a random start: a ball falls and bounces, a crate slides to a halt, a
 // pendulum swings. A row is one run of the bench: how high, how far, at which angle. The generator
@@ -6,8 +6,8 @@
 //   rebuilt    nothing changed: must pass
 //   bouncy     restitution 0.50 -> 0.53: must be rejected, and only the bounce named
 //   slippery   friction 0.50 -> 0.43: only the slide
-//   coarse     30 steps a second in place of 60: the bounce
-// How many runs are enough? npksd_power says it before anybody records.
+//   coarse     30 steps per second instead of 60: the bounce
+// How many runs are enough? npksd_power tells before you record.
 //
 // Box2D 2.4, package libbox2d-dev. Link with -lbox2d. make -C examples engines
 #define NPKSD_IMPLEMENTATION
@@ -25,8 +25,8 @@ const char *const NAMES[COLUMNS] = { "bounce", "slide", "swing" };
 struct Build {
     const char *name;
     float restitution, friction;
-    float rate;         // steps a second
-    bool differs[COLUMNS]; // what npksd should say of it
+    float rate;         // steps per second
+    bool differs[COLUMNS]; // what npksd should find
 };
 
 float normal(npksd_rng *rng) { return static_cast<float>(npksd_normal(rng)); }
@@ -44,7 +44,7 @@ b2Body *add_body(b2World *world, const b2Shape *shape, b2Vec2 place, b2Vec2 velo
     return added;
 }
 
-// One run. All that is random comes from rng, so that the same stream gives the same run.
+// One run. Everything random comes from rng, so that the same stream gives the same run.
 void run_bench(const Build &build, npksd_rng *rng, npksd_real *row)
 {
     b2World world(b2Vec2(0, -10));
@@ -78,7 +78,7 @@ void run_bench(const Build &build, npksd_rng *rng, npksd_real *row)
     row[2] = bob->GetAngle();
 }
 
-// The generator in the form that npksd wants.
+// The generator as npksd expects it.
 int runs(npksd_real *rows, std::size_t count, std::size_t m, npksd_rng *rng, void *user_data)
 {
     for (std::size_t r = 0; r < count; r++)
@@ -103,7 +103,7 @@ int main()
                        { "slippery", 0.5f, 0.43f, 60, { false, true, false } },
                        { "coarse", 0.5f, 0.5f, 30, { true, false, false } } };
     npksd_options options = npksd_default_options();
-    options.fit_rows = 800; // few, because a run costs a tenth of a millisecond and this is an example
+    options.fit_rows = 800; // few: a run takes 0.1 ms, and this is an example
     options.pilot = 40;
     options.replicates = 99;
     options.diagnose = 1;
@@ -126,7 +126,7 @@ int main()
         return 1;
     for (Build &build : builds) {
         npksd_rng_state state;
-        npksd_rng rng = npksd_rng_seeded(&state, 2027, 0); // another seed than the tester's own
+        npksd_rng rng = npksd_rng_seeded(&state, 2027, 0); // not the tester's own seed
         std::vector<npksd_real> rows(RUNS * COLUMNS), p(COLUMNS), shift(COLUMNS);
         runs(rows.data(), RUNS, COLUMNS, &rng, &build);
         npksd_result result;
@@ -139,7 +139,7 @@ int main()
         for (std::size_t i = 0; i < COLUMNS; i++) {
             bool differs = result.reject && p[i] <= options.alpha;
             if (differs)
-                std::printf(" %s (%+.2f deviations)", NAMES[i], shift[i]);
+                std::printf(" %s (%+.2f sd)", NAMES[i], shift[i]);
             wrong += differs != build.differs[i];
         }
         std::printf("\n");

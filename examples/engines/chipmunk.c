@@ -1,12 +1,12 @@
 /* Chipmunk: does a stack of crates still stand as it did in the release?
  *
- * Five crates are put on each other, each a little off, and a ball is rolled against a wall beside them. A row is one
+ * Five crates are stacked, each a little off centre, and a ball is rolled against a wall beside them. A row is one
  * scene after a second: the height of the stack, how far its top crate moved, how much it turned, where the ball is.
  * The generator is the scene as the release plays it; a recording is SCENES rows played by another build.
  *   rebuilt      nothing changed: must pass
- *   hasty        2 iterations of the solver in place of 10: must be rejected, and the height named, for crates sink in
+ *   hasty        2 solver iterations instead of 10: must be rejected, and the height named, as crates sink in
  *   rubber ball  elasticity 0.60 -> 0.65: the ball must be named, and the height must not
- * The whole test is one call, npksd_test_diagnose; npksd_power tells beforehand how many scenes to record.
+ * The whole test is one call, npksd_test_diagnose; npksd_power tells in advance how many scenes to record.
  *
  * Chipmunk 7, package chipmunk-dev. Link with -lchipmunk. make -C examples engines */
 #define NPKSD_IMPLEMENTATION
@@ -58,7 +58,7 @@ static void free_body(cpSpace *space, cpBody *body)
     }
 }
 
-/* One scene. All that is random comes from rng, so that the same stream gives the same scene. */
+/* One scene. Everything random comes from rng, so that the same stream gives the same scene. */
 static void play(const build *b, npksd_rng *rng, npksd_real *row)
 {
     cpSpace *space = cpSpaceNew();
@@ -88,7 +88,7 @@ static void play(const build *b, npksd_rng *rng, npksd_real *row)
     cpSpaceFree(space);
 }
 
-/* The generator in the form that npksd wants. */
+/* The generator as npksd expects it. */
 static int scenes(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     for (size_t r = 0; r < count; r++)
@@ -103,7 +103,7 @@ int main(void)
     npksd_options options = npksd_default_options();
     npksd_status status = NPKSD_OK;
     int named[3][COLUMNS] = { { 0 } }, rejected[3];
-    options.fit_rows = 800; /* few, for this is an example: a scene takes 0.3 ms */
+    options.fit_rows = 800; /* few: a scene takes 0.3 ms, and this is an example */
     options.pilot = 40;
     options.replicates = 99;
 
@@ -117,7 +117,7 @@ int main(void)
         static npksd_real rows[SCENES * COLUMNS];
         npksd_real p[COLUMNS], shift[COLUMNS];
         npksd_rng_state state;
-        npksd_rng rng = npksd_rng_seeded(&state, 2026, k); /* another seed than the test's own */
+        npksd_rng rng = npksd_rng_seeded(&state, 2026, k); /* not the test's own seed */
         npksd_result result;
         npksd_diagnosis why = { 0 };
         why.coordinate_p_adjusted = p;
@@ -131,7 +131,7 @@ int main(void)
         for (int i = 0; i < COLUMNS; i++)
             if (result.reject && p[i] <= options.alpha) {
                 named[k][i] = 1;
-                printf(" %s (%+.2f deviations)", names[i], shift[i]);
+                printf(" %s (%+.2f sd)", names[i], shift[i]);
             }
         printf("\n");
     }

@@ -1,7 +1,7 @@
 #!/bin/sh
-# LAMMPS: is the simulation of today the simulation of the paper? No code, only the command line tool.
+# LAMMPS: is today's simulation still the one in the paper? No code, just the command line tool.
 #
-#     make -C examples simulator          package lammps; some minutes, so .ci/wide runs it
+#     make -C examples simulator          package lammps; takes minutes, so .ci/wide runs it
 #     engines/lammps.sh draw ROWS SEED TEMPERATURE CUTOFF      the rows of one run, as CSV
 #
 # A run puts ROWS particles into a heat bath. A row is a particle after 1.5 units of time: its velocity along x, its
@@ -9,12 +9,12 @@
 # runs: --generator is called with {rows}, as many as were recorded, and a new {seed} for each data set.
 #   rebuilt   the same settings: must pass (exit status 0)
 #   warm      temperature 1.0 -> 1.6: must be rejected (exit status 1), and the speed named
-#   short     forces cut off at 1.5 in place of 2.5: must be rejected, and the energy named
+#   short     forces cut off at 1.5 instead of 2.5: must be rejected, and the energy named
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 tool=${NPKSD:-$here/../build/npksd}
 python=${PYTHON:-/usr/bin/python3}
-# a thousand short runs on one processor: no daemon of Open MPI for each
+# a thousand short runs on one processor: no Open MPI daemon for each
 export OMPI_MCA_ess_singleton_isolated=1 OMPI_MCA_pml=ob1 OMPI_MCA_btl=self
 
 draw() { # ROWS SEED TEMPERATURE CUTOFF
@@ -32,7 +32,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 wrong=0
 
-# check NAME TEMPERATURE CUTOFF STATUS COLUMN: record 100 particles, test them, compare with what must come out
+# check NAME TEMPERATURE CUTOFF STATUS COLUMN: record 100 particles, test them, compare with what is expected
 check() {
     draw 100 2026 "$2" "$3" > "$work/$1.csv"
     status=0
@@ -48,8 +48,8 @@ check rebuilt 1.0 2.5 0 ""
 check warm 1.6 2.5 1 speed
 check short 1.0 1.5 1 energy
 
-# How many particles must be recorded? npksd_power, by way of Python.
+# How many particles must be recorded? npksd_power, called from Python.
 NPKSD_LIBRARY=${NPKSD_LIBRARY:-$here/../build/libnpksd.so} "$python" "$here/lammps_power.py" "$0"
 
-[ $wrong -eq 0 ] || echo "lammps.sh: not what its text promises" >&2
+[ $wrong -eq 0 ] || echo "lammps.sh: not the results that its comments promise" >&2
 exit $wrong

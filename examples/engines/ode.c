@@ -1,12 +1,12 @@
-/* ODE: dice of the release and dice of tonight's build, two recordings and no generator.
+/* ODE: dice thrown by the release and by tonight's build, two recordings and no generator.
  *
- * Often nobody can run the release any more: there is a file of what it did, and a file of what tonight's build does.
- * npksd_test_samples asks whether both have one source. A die is thrown onto the ground; a row is one throw: how far
- * it came in each direction, how high it bounced, how fast it spins after a second. OLD throws of the release are on
- * file; tonight NEW throws are made.
+ * Often nobody can run the release any more: there is one file of what it did and one of what tonight's build does.
+ * npksd_test_samples asks whether both have the same source. A die is thrown onto the ground; a row is one throw: how
+ * far it went in each direction, how high it bounced, how fast it spins after a second. OLD throws of the release are
+ * on file; tonight NEW throws are made.
  *   rebuilt   nothing changed: must pass
  *   springy   the bounce of the contact 0.30 -> 0.36: must be rejected, and the bounce named
- *   coarse    50 steps a second in place of 100: must be rejected
+ *   coarse    50 steps per second instead of 100: must be rejected
  * How many throws to make tonight? npksd_power answers, as long as the engine can still be run.
  *
  * ODE 0.16, package libode-dev. Link with -lode. make -C examples engines */
@@ -21,7 +21,7 @@ static const char *const names[COLUMNS] = { "forward", "aside", "bounce", "spin"
 
 typedef struct build {
     const char *name;
-    dReal bounce, rate; /* of a contact; steps a second */
+    dReal bounce, rate; /* of a contact; steps per second */
 } build;
 
 typedef struct table {
@@ -47,7 +47,7 @@ static void touch(void *user_data, dGeomID a, dGeomID b)
     }
 }
 
-/* One throw. All that is random comes from rng, so that the same stream gives the same throw. */
+/* One throw. Everything random comes from rng, so that the same stream gives the same throw. */
 static void throw_die(const build *engine, npksd_rng *rng, npksd_real *row)
 {
     table t = { dWorldCreate(), dJointGroupCreate(0), engine, 0 };
@@ -132,7 +132,7 @@ int main(void)
         printf("%-7s p = %.3f  %s", builds[k].name, result.p_value, result.reject ? "rejected:" : "passes");
         for (int i = 0; i < COLUMNS; i++)
             if (result.reject && p[i] <= 0.05)
-                printf(" %s (%+.2f deviations)", names[i], shift[i]);
+                printf(" %s (%+.2f sd)", names[i], shift[i]);
         printf("\n");
         wrong += result.reject != (k > 0) || (k == 1 && p[BOUNCE] > 0.05);
     }

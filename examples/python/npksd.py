@@ -6,15 +6,16 @@
     print(npksd.test(recorded, lambda n, rng: rng.normal(size=(n, 3))))
     print(npksd.test(recorded, synthetic))                        # an array: no generator at hand
 
-A generator is a callable (n, rng) -> n rows, called some hundred times: vectorise it. rng is a
+A generator is a callable (n, rng) -> n rows, called several hundred times: vectorise it. rng is a
 numpy.random.Generator, seeded for each call from the stream of that data set; draw from it, and equal
-seeds give equal answers. A C function of type npksd_sample_fn, loaded with ctypes, is a generator, too.
-Options are keywords, named as the fields of npksd_options in npksd.h: replicates=999, summary="neighbours",
-components="stein|mmd". A misspelt name or a value out of range is an exception that says so.
+seeds give equal answers. A C function of type npksd_sample_fn, loaded with ctypes, also works.
+Options are keywords, named like the fields of npksd_options in npksd.h: replicates=999,
+summary="neighbours", components="stein|mmd". A misspelt name or a value out of range raises an exception
+that says so.
 
-One file over ctypes. The shared library is built on first use with the C compiler of the system, into
+One file, based on ctypes. On first use the shared library is built with the system's C compiler, into
 the user's cache folder, and a line on stderr says so. Environment:
-    NPKSD_LIBRARY   a shared library built before (make -C examples shared); nothing is built then
+    NPKSD_LIBRARY   a prebuilt shared library (make -C examples shared); nothing is built then
     NPKSD_SOURCE    a checkout of npksd.h, if this file was copied out of one
     CC              the compiler; otherwise cc, gcc or clang
 """
@@ -49,7 +50,7 @@ class Error(RuntimeError):
 
 
 class GeneratorError(Error):
-    """The generator gave up, or returns the same rows again and again."""
+    """The generator failed, or returns the same rows again and again."""
 
 
 # ======== the structs of npksd.h ========
@@ -270,7 +271,7 @@ def version() -> str:
 # ======== rows, callbacks, options ========
 
 def _how_to_number(table: np.ndarray) -> str:
-    """Advice for objects and text; made here, not followed: whether numbers in text are numbers is not ours to say."""
+    """Advice for objects and text. Not followed here: only the caller knows whether text is meant as numbers."""
     if table.dtype.kind not in "OSU":
         return ""
     try:
@@ -350,7 +351,7 @@ class _Callbacks:
         return self.kept[-1]
 
     def same_titles(self, rows: Rows, what: str) -> None:
-        """Tables that name their columns must agree: a swapped order would be a difference that is none."""
+        """Tables that name their columns must agree: a swapped order would look like a difference."""
         if getattr(rows, "columns", None) is None:
             return
         titles = list(rows.columns)
@@ -398,7 +399,7 @@ class _Callbacks:
         return self._guarded(_score_fn, evaluate)
 
     def check(self, status: int, problem: Optional[str] = None) -> int:
-        """The status of a call if it is none of an error; otherwise the exception that belongs to it."""
+        """Returns the status of a call, or raises the exception for its error."""
         error, self.error = self.error, None
         if error is not None:
             raise error
@@ -471,13 +472,13 @@ _VERDICTS = {"differs": ("*", "differs"),
 
 @dataclass(frozen=True)
 class Column:
-    """What the diagnosis says of one column. With an array, shift and distance are those from the pool of all
-    rows, observed ones included."""
+    """What the diagnosis says about one column. With an array, shift and distance are relative to the pool of
+    all rows, observed ones included."""
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
-    shift: float        #: observed mean - generator's mean, in standard deviations; the largest number there
-                        #: is, or minus it, where the generator's column is constant and this one is not at it
+    shift: float        #: observed mean - generator's mean, in standard deviations; plus or minus the largest
+                        #: float if the generator's column is constant and this one has another mean
     distance: float     #: largest distance of the distribution functions, 0 to 1
     statistic: float    #: its share of the Stein statistic
     spread: float       #: standard deviation, observed / generator's; nan where no draws were seen in Python
@@ -515,7 +516,7 @@ class Result:
     reject: bool                #: p <= alpha
     statistic: float
     threshold: float
-    p_low: float                #: 95 % interval for the p-value of endless replicates
+    p_low: float                #: 95 % interval for the p-value with unlimited replicates
     p_high: float
     ksd2: float
     bandwidth: float
@@ -575,8 +576,8 @@ class _Answer:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
     def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
-        """A score depends on all columns: one that moved takes those along that are related to it. They are told
-        apart by the Kolmogorov distance, 5 % of which exceed 1.358 / sqrt(rows)."""
+        """A score depends on all columns, so a changed column also marks columns related to it. They are told apart
+        by the Kolmogorov distance, which exceeds 1.358 / sqrt(rows) by chance in 5 % of cases."""
         level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
         named = self.arrays["p_adjusted"] <= level
         n = self.shape[0]
@@ -623,11 +624,11 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
 
     observed:  n rows of m numbers (a vector: one column). Rows that the generator was not fitted to.
     generator: a callable (n, rng) -> n rows of m numbers, or an array of synthetic rows. With an array the
-               test is exact, too, if all rows are exchangeable; block=k keeps sessions of k rows together.
+               test is also exact, if all rows are exchangeable; block=k keeps sessions of k rows together.
                None only with score and calibration="wild_bootstrap".
     names:     of the columns; a DataFrame brings its own.
     diagnose:  fill columns, pairs and row_influence (not possible with stop_after: then it is off).
-    pairs:     at most so many of them.
+    pairs:     at most this many.
     options:   fields of npksd_options: seed, alpha, replicates, fit_rows, summary, components, ... Also
                scales=[...], and score=callable rows -> d log q / dx, the classical KSD.
     """
@@ -676,7 +677,7 @@ class SelfCheck:
     mean_p: float       #: about 1/2; more for discrete data
     distance: float     #: Kolmogorov distance of the p-values from uniform
     uniform_p: float    #: p-value of that distance
-    repeatable: bool    #: False: the same rng gave other rows (a random state of its own, a clock)
+    repeatable: bool    #: False: the same rng gave different rows (a random state of its own, a clock)
     suspicious: bool
 
 
@@ -726,7 +727,7 @@ class Tester:
                 print(tester.check(recording))
             tester.save("release.blob")      # Tester.load("release.blob") needs no generator
 
-    Keywords as for test. Each p-value is exact over testers and data; take more replicates where one
+    Keywords as for test. Each p-value is exact over testers and data; use more replicates if one
     tester serves many checks.
     """
 
@@ -750,7 +751,7 @@ class Tester:
     @classmethod
     def load(cls, source: Union[bytes, str, "os.PathLike[str]"], *, names: Optional[Sequence[str]] = None,
              pairs: int = 10, most_bytes: int = 2**30) -> "Tester":
-        """A tester that save() wrote: bytes, or the path of a file. It may come from anywhere; one that would
+        """A tester that save() wrote: bytes, or the path of a file. It need not be trusted; one that would
         need more than most_bytes of memory is refused."""
         lib = _lib()
         in_memory = isinstance(source, (bytes, bytearray, memoryview))
@@ -772,12 +773,12 @@ class Tester:
         return self._handle
 
     def step(self, items: int = 1) -> bool:
-        """Do up to so many items of work; True when there is nothing left. Any pattern gives the same bits."""
+        """Do up to `items` items of work; True when none are left. Any pattern of steps gives the same bits."""
         status = _lib().npksd_tester_step(self._open(), _whole(items, "items"))
         return self._callbacks.check(status) == _OK
 
     def run(self, progress: Optional[Callable[[int, int], None]] = None) -> "Tester":
-        """Steps until all is done; progress(done, total) is called now and then."""
+        """Step until all is done; progress(done, total) is called now and then."""
         while not self.step(64):
             if progress is not None:
                 progress(*self.progress)
@@ -785,13 +786,13 @@ class Tester:
 
     @property
     def progress(self) -> Tuple[int, int]:
-        """Items done, and in all."""
+        """Items done and in total."""
         done, total = _size(), _size()
         _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
         return done.value, total.value
 
     def _ready(self, status: int, early: str = "not finished") -> None:
-        """Says of a call that came too early what to do first, and of another error what it is."""
+        """Raises for errors; if the call came too early, says what to do first."""
         self._callbacks.check(status, f"this tester is {early}: call step() until it returns True, or run()"
                               if status == _STATE else None)
 
@@ -804,7 +805,7 @@ class Tester:
         return _Answer(*self.shape, _lib().npksd_tester_width(self._open()) > 1, self._pairs)
 
     def check(self, observed: Rows) -> Result:
-        """Test n rows; as often as you like. Finishes the tester first if it is not."""
+        """Test n rows, as often as you like. Finishes the tester first if necessary."""
         table = self._rows(observed)
         self.run()
         return self._read(self._checked(table), table)
@@ -854,7 +855,7 @@ class Tester:
         return out
 
     def save(self, path: Union[None, str, "os.PathLike[str]"] = None) -> bytes:
-        """The finished tester as bytes, the same on every machine; written to path, too, if there is one."""
+        """The finished tester as bytes, the same on every machine; also written to path, if given."""
         size = _size()
         self._ready(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)),
                     "not finished, or with score=, which no file can hold")
@@ -865,7 +866,7 @@ class Tester:
         return buffer.raw
 
     def close(self) -> None:
-        """Gives the memory back; again is harmless."""
+        """Frees the memory; closing again is harmless."""
         handle, self._handle = getattr(self, "_handle", None), _pointer()
         if handle:
             _lib().npksd_tester_destroy(handle)
@@ -889,7 +890,7 @@ _UNWATCHED = "this tester cannot be watched: smooth, resample_redraw or the wild
 
 
 class Monitor:
-    """Recording after recording, looked at after each: has the source ever stopped being the generator?
+    """Watches recording after recording: has the source stopped being the generator?
 
         with npksd.Tester(100, 3, generator, replicates=1999) as tester:
             monitor = tester.monitor(alpha=0.001)
@@ -898,10 +899,10 @@ class Monitor:
                 if monitor.alarm or monitor.change_alarm:
                     ...
 
-    p <= 0.05 each night would be a false alarm every 20 nights. Here the chance that `alarm` is ever raised without
-    reason is at most alpha, however long the stream; `change_alarm` is quicker after a late change, with a false alarm
-    after 1/alpha recordings or more, on average. Recordings must be independent of each other. Take more replicates
-    than recordings. npksd.h (npksd_monitor_add) says what one tester means for the promise.
+    Testing each night at p <= 0.05 gives a false alarm every 20 nights. Here the probability that `alarm` is ever
+    false is at most alpha, however long the stream. `change_alarm` is quicker after a late change; its false alarms
+    come after 1/alpha recordings or more, on average. Recordings must be independent of each other. Use more
+    replicates than recordings. See npksd_monitor_add in npksd.h for what holds for a single tester.
     """
 
     def __init__(self, tester: Tester, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> None:
@@ -953,17 +954,17 @@ class Monitor:
 
     @property
     def evidence(self) -> float:
-        """Natural logarithm of what a stake of 1 has become by fair bets that the source has changed."""
+        """Natural logarithm of what a stake of 1 has become in fair bets that the source has changed."""
         return self._state.log_evidence
 
     @property
     def change(self) -> float:
-        """The same for changes that come late."""
+        """The same for late changes."""
         return self._state.log_change
 
     @property
     def alarm(self) -> Optional[int]:
-        """The recording, counted from 1, that raised the alarm; None as long as there is none."""
+        """The recording, counted from 1, that raised the alarm; None if there is none yet."""
         return self._state.alarm_at if self._state.alarm else None
 
     @property
@@ -971,7 +972,7 @@ class Monitor:
         return self._state.change_alarm_at if self._state.change_alarm else None
 
     def save(self) -> bytes:
-        """The state, for a job that runs each night; load goes on with it."""
+        """The state, for a job that runs each night; load continues from it."""
         return bytes(self._state) + self._memory.tobytes()
 
     @classmethod

@@ -30,7 +30,7 @@ print("a bell curve:", bell, sep="\n")
 
 # %% Second try: a mixture density network, one for the speed and one for the current given the speed.
 class MixtureNetwork:
-    """A density of y given x: the network says weights, means and widths of four bell curves."""
+    """A density of y given x: the network outputs weights, means and widths of four bell curves."""
 
     def __init__(self, rng, hidden=24, bells=4):
         self.weights = [rng.normal(size=(1, hidden)), rng.normal(size=hidden),
@@ -55,7 +55,7 @@ class MixtureNetwork:
         return [x[None] @ back, back.sum(axis=0), hidden.T @ out, out.sum(axis=0)]
 
     def train(self, x, y, rng, steps, rate=0.01):
-        """Adam, 200 rows a step, steps that grow smaller."""
+        """Adam, 200 rows per step, with shrinking steps."""
         first, second = ([np.zeros_like(w) for w in self.weights] for _ in range(2))
         for step in range(1, steps + 1):
             rows = rng.integers(len(x), size=200)
@@ -77,7 +77,7 @@ centre, spread = training.mean(axis=0), training.std(axis=0)
 
 
 def trained(steps):
-    """A generator (n, rng) -> rows, after so many steps of training."""
+    """A generator (n, rng) -> rows, after this many training steps."""
     rng = np.random.default_rng(1)
     speed, current = ((training - centre) / spread).T
     nothing = np.zeros(len(training))

@@ -1,11 +1,11 @@
-/* npksd.h as a shared library, and what bindings need beside it.
+/* npksd.h as a shared library, and what bindings need in addition.
  *
  *     make -C examples shared        build/libnpksd.so and, with mingw, build/npksd.dll
  *
  * npksd_layout: a hash of the sizes and offsets of every public struct. A binding mirrors the structs
- * in its own language, computes the same hash and refuses a library that was built otherwise.
- * npksd_options_set: a field of npksd_options by its name, from text. Command lines and bindings need
- * no table of options of their own.
+ * in its own language, computes the same hash and refuses a library that was built differently.
+ * npksd_options_set: sets a field of npksd_options by name, from text, so that command lines and
+ * bindings need no table of options of their own.
  *
  * A C program that wants npksd_options_set includes this file where it would define
  * NPKSD_IMPLEMENTATION. */
@@ -26,7 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A sentence that quotes the caller needs memory: one buffer for each thread. */
+/* A message that quotes the caller needs memory: one buffer per thread. */
 #if defined(_MSC_VER)
 #define THREAD_LOCAL __declspec(thread)
 #elif defined(__GNUC__)
@@ -173,7 +173,7 @@ static const char *say(const char *format, ...)
     return sentence;
 }
 
-/* Letters to insert, delete or replace that make b of a. */
+/* How many letters to insert, delete or replace to turn a into b. */
 static size_t edits(const char *a, const char *b)
 {
     size_t row[NAME_MOST + 1], length = strlen(b);
@@ -214,7 +214,7 @@ static const char *unknown_field(const char *name)
     return say("%.60s: no such field; the nearest are %s, %s, %s", name, nearest[0], nearest[1], nearest[2]);
 }
 
-/* Does the word at text name the choice? mean_var, MEAN-VAR and NPKSD_SUMMARY_MEAN_VAR are one. */
+/* Does the word at text name the choice? mean_var, MEAN-VAR and NPKSD_SUMMARY_MEAN_VAR are the same. */
 static int names_choice(const char *text, size_t length, const char *field_name, const char *choice_name)
 {
     char full[3 * NAME_MOST];
@@ -262,7 +262,7 @@ static int parse_whole(const char *text, uint64_t most, uint64_t *out)
     return 1;
 }
 
-/* A decimal number, with a point wherever the program's locale has a comma. */
+/* A decimal number, with a point whatever the locale. */
 static int parse_real(const char *text, npksd_real *out)
 {
     char copy[100], *end;
@@ -277,7 +277,7 @@ static int parse_real(const char *text, npksd_real *out)
     return *end == 0 && end != copy;
 }
 
-/* One name, or for a set several with | , + or blanks between; a number is fine, too. */
+/* One name, or for a set several separated by | , + or blanks; a number works, too. */
 static int parse_choices(const field *f, const char *text, unsigned *out)
 {
     const char *between = f->kind == KIND_SET ? "|,+ " : "";
@@ -301,7 +301,7 @@ static int parse_choices(const field *f, const char *text, unsigned *out)
     return found;
 }
 
-/* NULL, or why the text is no value of this kind. */
+/* NULL, or why the text is not a value of this kind. */
 static const char *assign(npksd_options *o, const field *f, const char *value)
 {
     void *place = (char *)o + f->offset;

@@ -1,4 +1,4 @@
-/* What the shared library has beside npksd.h. */
+/* What the shared library has in addition to npksd.h. */
 #ifndef NPKSD_SHARED_H
 #define NPKSD_SHARED_H
 #include "npksd.h"

@@ -3,26 +3,26 @@
  * requestAnimationFrame: npksd_tester_step does as many items as the page's own clock allows, and
  * any pattern of steps gives the same bits. Moving a slider starts a new test in the next frame.
  *
- * The settings live in the address (#speed=30.4&n=100), the outcome also in data attributes of the
+ * The settings are in the address (#speed=30.4&n=100). The result is also in data attributes of the
  * root element, where test.py reads it.
  */
 "use strict";
 
-const BUDGET_MS = 8;      // of the 16 that a frame has: the rest is for drawing and for the browser
+const BUDGET_MS = 8;      // of 16 per frame: the rest is for drawing and for the browser
 const ALPHA = 0.05;
 const COORDINATES = [
-    { name: "Distance", unit: "m", low: 50, high: 85, grain: 5 },
+    { name: "Range", unit: "m", low: 50, high: 85, grain: 5 },
     { name: "Drift", unit: "m", low: -4, high: 8, grain: 2 },
     { name: "Flight time", unit: "s", low: 2.8, high: 4.8, grain: 0.2 },
     { name: "Peak height", unit: "m", low: 10, high: 28, grain: 2 },
 ];
 const COMPONENTS = {
-    1: ["STEIN", "shape or location"],
+    1: ["STEIN", "the shape or the location of the distribution"],
     2: ["MIRROR", "spread or tails"],
     4: ["MOMENT", "means, variances or covariances"],
-    8: ["MMD", "how often values of each kind occur"],
-    16: ["MARGIN", "single numbers: their mean, spread or distribution"],
-    32: ["PAIR", "how two numbers go together"],
+    8: ["MMD", "how often values of each kind occur: modes, gaps, limits"],
+    16: ["MARGIN", "single columns: means, spread or distribution"],
+    32: ["PAIR", "how two columns go together"],
 };
 const OF_SCORES = 1 | 2 | 4; // components that single rows can explain
 const SLIDERS = [
@@ -72,7 +72,6 @@ function start() {
     run = { n: s.n, items: 4, longest: 0, frames: 0, work: 0, verdict: null };
     document.body.classList.add("computing");
     byId("verdict-word").textContent = "Computing";
-    byId("interval").textContent = "\u00a0";
     drawThrows();
     if (status < 0)
         fail(status);
@@ -153,28 +152,24 @@ function restart() {
 
 /* ======== words ======== */
 
+/* The same sentences as the command line tool's (examples/tool/verdict.c). */
 function showVerdict() {
-    const v = run.verdict, extreme = Math.round(v.p * (v.replicates + 1));
+    const v = run.verdict, beyond = Math.round(v.p * (v.replicates + 1)) - 1;
     const [component, words] = COMPONENTS[v.leading];
     document.body.classList.remove("computing");
     document.body.classList.toggle("rejected", v.reject === 1);
     byId("p").textContent = v.p.toFixed(3);
-    byId("verdict-word").textContent = v.reject ? "Rejected at the 5 % level" : "Not rejected";
-    byId("interval").textContent =
-        `95 % interval ${v.low.toFixed(3)} to ${v.high.toFixed(3)}`;
-    const rank = extreme === 1 ? "yours lies farthest out"
-        : `yours is among the ${extreme} farthest out`;
-    byId("says").textContent =
-        `Of ${v.replicates + 1} recordings, yours and ${v.replicates} by the simulator, `
-        + (v.reject
-            ? `${rank}. If the simulator were right, that would happen to at most `
-                + `${+(100 * v.p).toFixed(1)} % of recordings. That is not the chance that `
-                + "the simulator is right."
-            : `${extreme} lie at least as far out as yours: ${run.n} throws show no fault. That `
-                + "does not prove there is none, nor is p the chance that the simulator is right.");
-    byId("leading").textContent = v.reject
-        ? `${where(v)} The strongest sign: ${words} (component ${component}).`
-        : `The largest component is ${component} (${words}), within its usual range.`;
+    byId("verdict-word").textContent = v.reject ? "Rejected" : "Not rejected";
+    byId("says").textContent = `Of ${v.replicates} data sets of ${run.n} throws, drawn by the `
+        + `simulator, ${beyond || "none"} ${beyond <= 1 ? "was" : "were"} as far off. (More data `
+        + `sets could move p to between ${v.low.toFixed(3)} and ${v.high.toFixed(3)}.)`;
+    byId("where").textContent = v.reject ? where(v) : disagreement(v);
+    byId("kind").parentElement.hidden = !v.reject;
+    byId("kind").textContent = `the strongest sign is ${words} (component ${component}).`;
+    byId("caveat").textContent = v.reject
+        ? "Rejected does not mean useless: with enough throws every model is rejected. Are the "
+            + "differences large enough to matter?"
+        : `Not rejected does not mean right: ${run.n} throws did not show a fault.`;
     byId("timing").textContent =
         `This test: ${Math.round(run.work)} ms of work in ${run.frames} frames, `
         + `the longest slice ${run.longest.toFixed(1)} ms.`;
@@ -182,34 +177,75 @@ function showVerdict() {
     drawThrows();
 }
 
-/* The coordinates and pairs at or below the level after adjustment, those that differ most first;
-   if there are none, the nearest. */
-function where(v) {
-    const named = (i) => {
-        const shift = v.shifts[i], way = shift < 0 ? "lower" : "higher";
-        const mean = Math.abs(shift) < 0.005 ? "same mean"
-            : `mean ${Math.abs(shift).toFixed(2)} sd ${way}`;
-        return `${COORDINATES[i].name.toLowerCase()} (${mean}, distributions `
-            + `${v.distances[i].toFixed(2)} apart)`;
-    };
+function deviation(rows, i) {
+    const values = rows.filter((_, at) => at % 4 === i);
+    const mean = values.reduce((sum, x) => sum + x, 0) / values.length;
+    return Math.sqrt(values.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (values.length - 1));
+}
+
+/* Of recorded over simulated throws. */
+function spread(i) {
+    return deviation(numbers(wasm.web_recorded(), 4 * run.n), i)
+        / deviation(numbers(wasm.web_simulated(), 4 * run.n), i);
+}
+
+function columnWords(v, i) {
+    const shift = v.shifts[i], times = spread(i);
+    const mean = Math.abs(shift) < 0.005 ? "mean unchanged"
+        : `mean ${shift < 0 ? "lower" : "higher"} by ${Math.abs(shift).toFixed(2)} sd`;
+    const wider = Math.abs(Math.log(times)) > Math.max(Math.abs(shift), 0.1)
+        ? `, spread ${times.toFixed(2)} times as large` : "";
+    return `${COORDINATES[i].name.toLowerCase()} (${mean}${wider}, `
+        + `distance ${v.distances[i].toFixed(2)})`;
+}
+
+function pairWords([i, j, recorded, expected]) {
+    return `${COORDINATES[i].name.toLowerCase()} and ${COORDINATES[j].name.toLowerCase()} `
+        + `(correlation ${recorded.toFixed(2)}, the simulator's ${expected.toFixed(2)})`;
+}
+
+/* Columns at or below the level after adjustment, those that differ most first. What is related to a
+   changed column is marked with it and named apart; if no marked column has changed by itself, the
+   dependence has. */
+function differing(v) {
     const order = [0, 1, 2, 3].sort((a, b) =>
         v.adjusted[a] - v.adjusted[b] || v.distances[b] - v.distances[a]);
-    const lit = order.filter((i) => v.adjusted[i] <= ALPHA).map(named);
+    const marked = order.filter((i) => v.adjusted[i] <= ALPHA);
+    const changed = marked.filter((i) => v.distances[i] >= 1.358 / Math.sqrt(run.n)
+        || Math.abs(Math.log(spread(i))) > Math.log(1.5));
+    const columns = changed.length ? changed : marked;
     const pairs = [];
-    for (let k = 0; k < v.pairs.length && v.pairs[k + 4] <= ALPHA; k += 5) {
-        const [i, j, recorded, expected] = v.pairs.slice(k, k + 4);
-        pairs.push(`${COORDINATES[i].name.toLowerCase()} and `
-            + `${COORDINATES[j].name.toLowerCase()} (correlation ${recorded.toFixed(2)}, `
-            + `the simulator's ${expected.toFixed(2)})`);
-    }
-    const parts = [];
-    if (lit.length)
-        parts.push(`Numbers that differ: ${lit.join(", ")}.`);
+    for (let k = 0; k < v.pairs.length && v.pairs[k + 4] <= ALPHA; k += 5)
+        pairs.push(v.pairs.slice(k, k + 4));
+    return { columns, pairs, related: marked.filter((i) => !columns.includes(i)),
+        nearest: order[0] };
+}
+
+function where(v) {
+    const { columns, pairs, related, nearest } = differing(v), parts = [];
+    if (columns.length)
+        parts.push((columns.length > 1 ? "columns " : "column ")
+            + columns.map((i) => columnWords(v, i)).join(", "));
     if (pairs.length)
-        parts.push(`${pairs.length > 1 ? "Pairs" : "A pair"} that changed: `
-            + `${pairs.slice(0, 2).join(", ")}.`);
-    return parts.join(" ") || "No number or pair reaches the 5 % level after adjustment; the "
-        + `difference may be spread over several. Nearest to it: ${named(order[0])}.`;
+        parts.push((pairs.length > 1 ? "the pairs " : "the pair ")
+            + pairs.slice(0, 3).map(pairWords).join(", ") + (pairs.length > 3 ? " and more" : ""));
+    if (!parts.length)
+        parts.push("no single column or pair stands out; nearest to it: column "
+            + columnWords(v, nearest));
+    const also = related.length ? ` Marked only because ${related.length > 1 ? "they are" : "it is"} `
+        + `related to ${columns.length > 1 ? "these" : "it"}: `
+        + `${related.map((i) => COORDINATES[i].name.toLowerCase()).join(", ")}.` : "";
+    return `${parts.join("; ")}.${also}`;
+}
+
+/* The test of everything and the tests of columns and pairs may disagree. */
+function disagreement(v) {
+    const { columns, pairs } = differing(v);
+    const what = columns.length ? `column ${columnWords(v, columns[0])}`
+        : pairs.length ? `the pair ${pairWords(pairs[0])}` : "";
+    return what ? `${what} stands out by itself, although all columns together are not rejected. `
+        + "These are two tests: go by the one that you chose beforehand."
+        : "no column and no pair of columns stands out.";
 }
 
 function showCoordinates() {
@@ -291,8 +327,8 @@ function axes({ g, w, h }, xRange, yRange, unitX, unitY) {
     return { x, y };
 }
 
-/* The simulated throws lie under the recorded ones, as open rings under filled dots: the two can be
-   told apart without colours. */
+/* Simulated throws are open rings under the filled dots of the recorded ones, so that the two can be
+   told apart without colour. */
 function dots(g, rows, x, y, i, j, filled) {
     const radius = filled ? 2.4 : 2.9;
     g.globalAlpha = filled ? 0.8 : 0.9;
@@ -310,8 +346,8 @@ function dots(g, rows, x, y, i, j, filled) {
     g.lineWidth = 1;
 }
 
-/* The rows that contribute most to the Stein statistic, once there is something to explain and a
-   component of the scores leads: they would not explain another verdict. */
+/* The rows that contribute most to the Stein statistic, if the verdict is a rejection and a component
+   of the scores leads: they explain no other component. */
 function loudest() {
     if (!run.verdict || !run.verdict.reject || !(run.verdict.leading & OF_SCORES))
         return [];
@@ -319,8 +355,8 @@ function loudest() {
     return order.slice(0, 5).map((pair) => pair[1]);
 }
 
-/* The usual range of a coordinate, so that the picture keeps still while a slider moves, and as
-   much more as the points need. */
+/* The usual range of a coordinate, so that the picture does not jump while a slider moves, extended
+   to fit all points. */
 function range(i, ...sets) {
     let { low, high, grain } = COORDINATES[i];
     for (const rows of sets) {
@@ -363,7 +399,7 @@ function drawThrows() {
         ? "Circled: the five recorded throws that contribute most." : "";
 }
 
-/* Only distance and height were recorded: each path is a sketch, a curve with that peak and end. */
+/* Only range and height were recorded: each path is a sketch, a curve with that peak and end. */
 function drawSide(recorded, simulated) {
     const c = canvas("side"), g = c.g;
     const { x, y } = axes(c, [0, 90], [0, range(3, recorded, simulated)[1]], "m", "m");
@@ -427,15 +463,15 @@ function drawNull() {
     if (v)
         markNull(c, x, y, v, binCount * width, h - bottom);
     byId("null-note").textContent = v
-        ? `Grey: ${count} recordings made by the simulator. Coloured: those at least as far out as `
-            + "yours; with yours they make up p."
-        : "Each grey recording is made by the simulator, as long as yours.";
+        ? `Grey: the statistic of ${count} data sets drawn by the simulator. Coloured: those at least `
+            + "as far off as the recording."
+        : "Grey: the statistic of data sets drawn by the simulator, each as long as the recording.";
     c.element.setAttribute("aria-label", v
         ? `Histogram of ${count} null values. Observed statistic ${v.statistic.toFixed(2)}, `
             + `threshold ${v.threshold.toFixed(2)}.` : "Histogram of null values, growing");
 }
 
-/* The two lines that decide: threshold and observed statistic, which may be far off the paper. */
+/* The two lines that decide: the threshold and the observed statistic, which may be off the chart. */
 function markNull({ g, w }, x, y, v, end, ground) {
     const line = (at, from, colour, dash, thickness) => {
         g.strokeStyle = colour;
@@ -522,7 +558,7 @@ function showSettings() {
     });
 }
 
-/* Only numbers inside the sliders' ranges come in from the address. */
+/* Values in the address that are outside a slider's range are ignored. */
 function readAddress() {
     const given = new URLSearchParams(location.hash.slice(1));
     for (const slider of SLIDERS) {

@@ -2,9 +2,9 @@
 """Does the page say what the library says?
 
 Rebuilds the WebAssembly, runs the same simulation natively, opens the page from a file:// address
-in headless Chromium and compares the verdicts; then moves a slider while a test runs, and takes
-pictures into build/. Speaks the DevTools protocol over a pipe, so that python3 and chromium are all
-it needs.
+in headless Chromium and compares the verdicts. Then it moves a slider while a test runs and puts
+pictures into build/. It speaks the DevTools protocol over a pipe, so it needs only python3 and
+chromium.
 
 A missing tool is a visible skip, and a failure when CI=true.
 """
@@ -69,14 +69,14 @@ def native(setting):
 
 
 class Chromium:
-    """One headless browser; requests and events as JSON, NUL-terminated, over two pipes."""
+    """One headless browser; commands and events are NUL-terminated JSON over two pipes."""
 
     def __init__(self, program, profile):
         down_read, self.down = os.pipe()
         self.up, up_write = os.pipe()
 
         def wire():  # the browser reads commands on 3 and writes answers on 4
-            # first out of the way of 3 and 4, which the pipes themselves may be
+            # the pipes themselves may be 3 or 4: move them out of the way first
             a, b = os.dup(down_read), os.dup(up_write)
             while a in (3, 4):
                 a = os.dup(a)
@@ -205,15 +205,24 @@ def compare(browser, page, name, change):
 
 
 def words(browser):
-    """What a reader sees."""
+    """What the reader sees."""
     return json.loads(browser.ask("""JSON.stringify({
         p: document.getElementById('p').textContent,
         word: document.getElementById('verdict-word').textContent,
-        leading: document.getElementById('leading').textContent,
+        says: document.getElementById('says').textContent,
+        where: document.getElementById('where').textContent,
+        kind: document.getElementById('kind').closest('li').hidden ? ''
+            : document.getElementById('kind').textContent,
         lit: [...document.querySelectorAll('.coordinate.lit .name')].map((e) => e.textContent),
         bars: document.querySelectorAll('.coordinate').length,
         ringed: document.getElementById('ringed').textContent.trim(),
         progress: document.getElementById('bar').getAttribute('aria-valuenow')})"""))
+
+
+def change(name, verdict, i):
+    """How the page begins to describe a changed column."""
+    shift = verdict["shifts"][i]
+    return f"{name} (mean {'lower' if shift < 0 else 'higher'} by {abs(shift):.2f} sd, "
 
 
 def preset(browser, name):
@@ -226,7 +235,10 @@ def interact(browser, page):
     browser.open(page, FAITHFUL)
     shown = words(browser)
     check("a faithful simulator is not rejected, in words", shown["word"] == "Not rejected"
-          and shown["lit"] == [] and shown["bars"] == 4 and shown["progress"] == "100", shown)
+          and shown["lit"] == [] and shown["bars"] == 4 and shown["progress"] == "100"
+          and shown["says"].startswith("Of 499 data sets of 100 throws, drawn by the simulator, ")
+          and shown["where"] == "no column and no pair of columns stands out."
+          and shown["kind"] == "", shown)
     # move a slider, let a few frames go by, move it again: only the second test counts
     frames = browser.ask("""(async () => {
         const tick = () => new Promise((next) => requestAnimationFrame(next));
@@ -244,25 +256,26 @@ def interact(browser, page):
         return before + ' ' + document.documentElement.dataset.state;
     })()""")
     result, here = browser.result(), native({**FAITHFUL, "speed": 30.4})
-    check("a slider moved in mid-test starts again", frames == "computing computing"
+    check("a slider moved in mid-test restarts it", frames == "computing computing"
           and result["speed"] == 30.4 and same(result["statistic"], here["statistic"]), frames)
     shown = words(browser)
-    check("the verdict names where", shown["word"].startswith("Rejected")
-          and shown["p"] == f"{here['p']:.3f}" and shown["lit"] == ["Distance"]
-          and "Numbers that differ: distance (" in shown["leading"], shown)
+    check("the verdict names where", shown["word"] == "Rejected"
+          and shown["p"] == f"{here['p']:.3f}" and shown["lit"] == ["Range"]
+          and shown["where"].startswith(f"column {change('range', here, 0)}"), shown)
     check("rows are circled where they explain the verdict",
           (shown["ringed"] != "") == (here["leading"] in (1, 2, 4)), (shown, here["leading"]))
     preset(browser, "Wrong mix")
-    shown = words(browser)
-    check("a wrong mix names distance, time and height, not drift",
-          sorted(shown["lit"]) == ["Distance", "Flight time", "Peak height"]
-          and "Numbers that differ: distance (mean" in shown["leading"]
-          and "MMD" in shown["leading"] and shown["ringed"] == "", shown)
+    shown, here = words(browser), native({**FAITHFUL, "heavy": 0.6})
+    check("a wrong mix names range, time and height, not drift",
+          sorted(shown["lit"]) == ["Flight time", "Peak height", "Range"]
+          and shown["where"].startswith(f"columns {change('range', here, 0)}")
+          and "drift" not in shown["where"] and "MMD" in shown["kind"] and shown["ringed"] == "",
+          shown)
     preset(browser, "Link reversed")
-    shown = words(browser)
+    shown, here = words(browser), native({**FAITHFUL, "link": -0.6})
     check("a reversed link names pairs with both correlations",
-          "Pairs that changed: distance and peak height (correlation 0." in shown["leading"]
-          and "the simulator's 0." in shown["leading"], shown)
+          f"; the pairs range and peak height (correlation {here['pairs'][2]:.2f}, "
+          f"the simulator's {here['pairs'][3]:.2f}), " in shown["where"], shown)
     browser.ask("document.getElementById('again').click()")
     check("another recording is another seed", browser.result()["seed"] == 2)
     browser.ask("document.querySelectorAll('#presets button')[0].click()")
@@ -283,7 +296,7 @@ def interact(browser, page):
 
 def pictures(browser, page):
     faithful, off = FAITHFUL, {**FAITHFUL, "speed": 30.4}
-    shapes = (("desktop", 1280, 800), ("tablet", 820, 1100), ("phone", 390, 844))
+    shapes = (("desktop", 1400, 900), ("tablet", 820, 1100), ("phone", 400, 844))
     for shape, width, height in shapes:
         for shade in ("light", "dark"):
             for fit, setting in (("fits", faithful), ("differs", off)):
@@ -304,7 +317,7 @@ def pictures(browser, page):
     browser.open(page, off)
     wide = browser.ask("document.documentElement.scrollWidth")
     check("no sideways scrolling, 320 pixels", wide <= 320, wide)
-    # in mid-test
+    # in the middle of a test
     browser.size(1280, 800)
     browser.open(page, {**off, "n": 200})
     browser.ask("""new Promise((reached) => {

@@ -3,8 +3,8 @@
  * alone. No libc, no allocator, no runtime: the tester lives in a static block (npksd_tester_init),
  * and the page reads rows and results straight out of the module's memory.
  *
- * A catapult throws stones on a test range. Somebody recorded n throws, four numbers each. The page
- * has a simulator of that catapult with sliders. Could the recorded throws have come from it?
+ * A catapult threw stones on a test field, and four numbers were recorded for each of n throws. The
+ * page has a simulator of that catapult with sliders. Could the recorded throws have come from it?
  *
  * verdict.c compiles the same file natively; both give the same numbers.
  */
@@ -15,7 +15,7 @@
 
 #ifdef __wasm__
 #define WEB_EXPORT(name) __attribute__((export_name(#name))) name
-/* All that npksd.h wants from outside. -ffreestanding includes -fno-builtin, which keeps clang from
+/* All that npksd.h needs from outside. -ffreestanding includes -fno-builtin, which keeps clang from
    turning these loops into calls of themselves. */
 void *memcpy(void *to, const void *from, size_t bytes)
 {
@@ -51,9 +51,9 @@ typedef struct web_world {
 
 static const web_world web_recorded_world = { 30, 2.5, 3, 0.35, 0.6 };
 
-static double web_sqrt(double x) { return __builtin_sqrt(x); } /* one instruction here and there */
+static double web_sqrt(double x) { return __builtin_sqrt(x); } /* one instruction, wasm or native */
 
-/* Sine and cosine by their series: exact enough below a right angle, the same bits everywhere. */
+/* Sine and cosine by series: accurate enough below a right angle, the same bits everywhere. */
 static void web_sincos(double angle, double *sine, double *cosine)
 {
     double square = angle * angle, s = 1, c = 1;
@@ -65,8 +65,8 @@ static void web_sincos(double angle, double *sine, double *cosine)
     *cosine = c;
 }
 
-/* One throw: distance, drift to the side, flight time, peak height. More sources of chance than
-   numbers in a row, so that the rows have a density in all four directions. */
+/* One throw: range, drift to the side, flight time, peak height. More random inputs than
+   numbers in a row, so that rows have a density in all four dimensions. */
 static void web_throw(const web_world *world, npksd_rng *rng, npksd_real *row)
 {
     const double degree = 0.017453292519943295, gravity = 9.81, step = 1.0 / 30;
@@ -77,7 +77,7 @@ static void web_throw(const web_world *world, npksd_rng *rng, npksd_real *row)
     double drag = 0.004 - 0.001 * heavy;
     double sine, cosine, side;
     web_sincos((43 + world->scatter * aim) * degree, &sine, &cosine);
-    side = 0.5 * world->scatter * degree * npksd_normal(rng); /* small: its sine is itself */
+    side = 0.5 * world->scatter * degree * npksd_normal(rng); /* small: sin x = x */
     double wind[3] = { 1.2 * npksd_normal(rng), world->wind + 1.2 * npksd_normal(rng), 0 };
     double place[3] = { 0, 0, 1.5 }, before[3] = { 0, 0, 0 };
     double speeds[3] = { speed * cosine, speed * cosine * side, speed * sine };
@@ -98,7 +98,7 @@ static void web_throw(const web_world *world, npksd_rng *rng, npksd_real *row)
         time += step;
         peak = place[2] > peak ? place[2] : peak;
     }
-    part = before[2] / (before[2] - place[2]); /* where inside the last step it hit the ground */
+    part = before[2] / (before[2] - place[2]); /* when in the last step it hit the ground */
     row[0] = before[0] + part * (place[0] - before[0]);
     row[1] = before[1] + part * (place[1] - before[1]);
     row[2] = time - step * (1 - part) + 0.05 * npksd_normal(rng); /* a thumb on a stopwatch */
@@ -114,7 +114,7 @@ static int web_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, 
 
 /* ======== the test ======== */
 
-static unsigned char web_arena[1 << 20]; /* the tester and all it will ever need */
+static unsigned char web_arena[1 << 20]; /* for the tester */
 static npksd_tester *web_tester;
 static web_world web_simulator;
 static size_t web_n;
@@ -123,7 +123,7 @@ static double web_null_values[WEB_REPLICATES], web_influences[WEB_N_MAX];
 static double web_coordinate_values[4 * WEB_M], web_verdict_values[WEB_VERDICT];
 static double web_pair_values[WEB_PAIRS * WEB_PAIR];
 
-/* A new recording and a new test. Returns an npksd_status; step must follow until it says 0. */
+/* A new recording and a new test. Returns an npksd_status; then call web_step until it returns 0. */
 int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, double wind,
                           double heavy, double link)
 {
@@ -157,7 +157,7 @@ int WEB_EXPORT(web_start)(int n, unsigned seed, double speed, double scatter, do
                              web_arena, sizeof web_arena);
 }
 
-/* Up to so many items of work: 1 = more to do, 0 = done, negative = an npksd_status error. */
+/* Does up to `items` items of work: 1 = more to do, 0 = done, negative = an npksd_status error. */
 int WEB_EXPORT(web_step)(int items) { return npksd_tester_step(web_tester, (size_t)items); }
 
 double WEB_EXPORT(web_progress)(void)
@@ -167,7 +167,7 @@ double WEB_EXPORT(web_progress)(void)
     return (double)done / (double)total;
 }
 
-/* Once step has said 0. web_verdict: statistic, p, p_low, p_high, threshold, reject, leading,
+/* Once step has returned 0. web_verdict: statistic, p, p_low, p_high, threshold, reject, leading,
    replicates, ksd2, flags, pairs. web_coordinates, WEB_M numbers each: distance of the distribution
    functions, shift of the mean in standard deviations, adjusted p, and the distance of the simulated
    throws of the picture, as a yardstick for the eye. web_pairs, the most changed first: two
@@ -215,7 +215,7 @@ int WEB_EXPORT(web_check)(void)
     return status;
 }
 
-/* How many values of the null distribution can be read by now; web_null says where. */
+/* How many values of the null distribution are ready; web_null says where. */
 int WEB_EXPORT(web_null_count)(void)
 {
     size_t count = 0;
