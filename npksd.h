@@ -676,7 +676,6 @@ void *memset(void *, int, size_t);
 /* Where compiler and C library allow it, hot loops are built for SSE2 and AVX2 and chosen when the
    program starts; without fused multiply-add both give the same bits. Not under sanitizers, which
    are not ready then. clang gives the choice a global name, so a program can have it once. */
-#define NPKSDI_HOT static
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
     && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
     && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
@@ -691,9 +690,10 @@ void *memset(void *, int, size_t);
 #endif
 #endif
 #ifdef NPKSDI_CHOICE
-#undef NPKSDI_HOT
 #define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
 #undef NPKSDI_CHOICE
+#else
+#define NPKSDI_HOT static
 #endif
 #define NPKSDI_DEF NPKSD_API
 
@@ -747,6 +747,7 @@ NPKSDI_INLINE npksd_real npksdi_clamp(npksd_real a, npksd_real limit)
 {
     return npksdi_max(-limit, npksdi_min(limit, a));
 }
+NPKSDI_INLINE npksd_real npksdi_square(npksd_real a) { return a * a; }
 /* Numbers kept within limits: of two limits in one loop compilers make branches. */
 NPKSDI_INLINE void npksdi_limit(npksd_real *v, size_t count, npksd_real low, npksd_real high)
 {
@@ -769,8 +770,7 @@ typedef union npksdi_pun {
 
 NPKSDI_INLINE npksdi_bits npksdi_bits_of(npksd_real value)
 {
-    npksdi_pun pun;
-    pun.value = value;
+    npksdi_pun pun = { value };
     return pun.bits;
 }
 NPKSDI_INLINE npksd_real npksdi_from_bits(npksdi_bits bits)
@@ -828,8 +828,7 @@ static npksd_real npksdi_log(npksd_real x)
     return (npksd_real)(k + halve) * NPKSDI_C(0.69314718055994531) + 2 * u * sum;
 }
 
-/* sin and cos of an angle within +-NPKSDI_ANGLE_MAX, by quarter turns. Arithmetic instead of
-   selects, so that the loop around it vectorises. */
+/* sin and cos, |x| <= NPKSDI_ANGLE_MAX, by quarter turns; no select, so that loops vectorise. */
 NPKSDI_INLINE void npksdi_sincos(npksd_real x, npksd_real *sine, npksd_real *cosine)
 {
 #ifdef NPKSD_SIN
@@ -946,9 +945,8 @@ static void npksdi_rng_seek(uint64_t stream, void *user_data)
 
 NPKSDI_DEF npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint64_t stream)
 {
-    NPKSD_MEMSET(state, 0, sizeof *state);
-    state->seed_ = seed;
-    state->stream_ = stream;
+    npksd_rng_state start = { seed, stream, 0, { 0 } };
+    *state = start;
     npksd_rng rng = { npksdi_rng_next, npksdi_rng_seek, state };
     return rng;
 }
@@ -969,7 +967,7 @@ NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
 
 /* Edges x_0 > x_1 > ... > x_32 = 0 of 32 layers of equal area under exp(-x^2/2) (Marsaglia and
-   Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). */
+   Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). C adds the last 0. */
 #define NPKSDI_C4(a, b, c, d) NPKSDI_C(a), NPKSDI_C(b), NPKSDI_C(c), NPKSDI_C(d)
 static const npksd_real npksdi_layers[33] = {
     NPKSDI_C4(3.2692621886778764, 2.9613001212640193, 2.6984480795503906, 2.5242946658509328),
@@ -980,12 +978,10 @@ static const npksd_real npksdi_layers[33] = {
     NPKSDI_C4(1.3037594526403923, 1.2484467896152394, 1.1921053804941672, 1.1342747701347367),
     NPKSDI_C4(1.0743867364794227, 1.0117055957226186, 0.94522726782788536, 0.87349447083770621),
     NPKSDI_C4(0.7942229601008911, 0.70343597322866412, 0.59300635931852027, 0.4406084039418487),
-    0,
 };
 
-/* After 200 rejections the next value is accepted, so that a caller's rng stuck at one word cannot
-   hang the program. A sound rng never gets there (probability 2^-200). */
-enum { NPKSDI_TRIES = 200 };
+/* So many rejections, then a value is accepted: a caller's rng that is stuck must not hang. */
+enum { NPKSDI_TRIES = 200 }; /* a sound rng never gets there: probability 2^-200 */
 
 static npksd_real npksdi_normal_tail(npksd_rng *rng)
 {
@@ -1056,10 +1052,9 @@ NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real
 }
 
 /* out[a*across + l] (+)= sum_j A[a*row + j*column] * B[j*stride + l], a < rows, l < NPKSDI_T; row
-   or column is 1. Gram tiles, linear scores, moment matrices and frequencies all use it. Two rows
-   and four terms at a time: each load of B serves two rows, each load of out four terms; rows
-   inside terms, so that no sum waits for its last store. NPKSD_GEMM, row-major, is C = A B or A' B
-   (transposed), plus C if accumulate; not for small products. */
+   or column is 1. Two rows and four terms at a time: each load of B serves two rows, each load of
+   out four terms; rows inside terms, so that no sum waits for its last store. NPKSD_GEMM is C = A B
+   or A' B (transposed), row-major, plus C if accumulate; not for small products. */
 NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t across, size_t rows,
                                      const npksd_real *NPKSDI_RESTRICT A, size_t row, size_t column,
                                      const npksd_real *NPKSDI_RESTRICT B, size_t stride,
@@ -1075,7 +1070,7 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
     }
 #endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        for (size_t l = 0; l < NPKSDI_T; l++) /* a memset would be slower */
             out[a * across + l] = 0;
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
@@ -1211,11 +1206,10 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
 
 /* ======== >>memory: one list of arrays makes plan, pointers and blob ======== */
 
-/* A walk visits all arrays of a tester in one order. Its mode says what it does there: count bytes,
-   place pointers in a block, write what is saved, or read that back. One list serves all four and
-   the declarations: NPKSDI_MODEL_ARRAYS and its kin. An entry X(type, name, count, each, saved) is
-   count x each things, saved as REALS from low to high (a blob with others is refused), as WORDS of
-   32 bits below a limit, or LOCAL: not at all. */
+/* A walk visits all arrays of a tester in one order and, by its mode, counts bytes, places pointers
+   in a block, writes what is saved, or reads that back. The lists, NPKSDI_MODEL_ARRAYS and its kin,
+   also declare them. An entry X(type, name, count, each, saved) is count x each things, saved as
+   REALS from low to high (a blob with others is refused), as WORDS up to a limit, or LOCAL: not. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
 #define NPKSDI_LOCAL                                   0, 0, 0
 #define NPKSDI_REALS(low, high)                        1, low, high
@@ -1383,9 +1377,15 @@ static size_t npksdi_terms(size_t variables, size_t degree)
     return terms;
 }
 
+/* Rows of the fit sample that are kept: they fix scale, range, knots, edges and bandwidth. */
+static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
+{
+    return npksdi_min_size(npksdi_min_size(o->fit_rows, NPKSDI_KEPT_MAX),
+                           npksdi_max_size(2, 4000000 / m));
+}
+
 /* Describe a family for these options; returns its number of features. */
-static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m,
-                                     size_t kept)
+static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_options *o, size_t m)
 {
     size_t d = npksdi_summary_dim(o, m);
     NPKSD_MEMSET(f, 0, sizeof *f);
@@ -1404,17 +1404,10 @@ static size_t npksdi_describe_family(npksdi_family *f, int kind, const npksd_opt
         f->t_terms_ = d > 2 ? 1 : npksdi_terms(d, f->degree_);
         f->features_ = f->basis_ * f->t_terms_ + (d > 2 ? 2 * d : 0);
     } else {
-        f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, kept);
+        f->basis_ = npksdi_min_size(o->basis > 0 ? o->basis : 24, npksdi_kept_rows(o, m));
         f->features_ = 2 + d + f->basis_;
     }
     return f->features_;
-}
-
-/* Rows of the fit sample that are kept: they fix scale, range, knots, edges and bandwidth. */
-static size_t npksdi_kept_rows(const npksd_options *o, size_t m)
-{
-    return npksdi_min_size(npksdi_min_size(o->fit_rows, NPKSDI_KEPT_MAX),
-                           npksdi_max_size(2, 4000000 / m));
 }
 
 /* Components that apply to n rows of m numbers. */
@@ -1433,24 +1426,20 @@ static int npksdi_needs_pilot(const npksd_options *o, size_t n, size_t m)
     return !((single && !u_and_v) || c == NPKSD_COMPONENT_PAIR) || o->diagnose;
 }
 
-static int npksdi_in_sizes(size_t v, size_t low, size_t high) { return v >= low && v <= high; }
-
-/* Rules: a condition that bad options meet, with its message; the range of a real field; the range
-   of a whole number, where a negative one is too large. */
+/* The range of a real field; of a whole number, where one below low wraps and is too large. */
 #define NPKSDI_REAL(field, low, high, text)                                                        \
     NPKSDI_REFUSE(!npksdi_in_range(o->field, low, high), #field ": " text)
 #define NPKSDI_WHOLE(field, low, high, text)                                                       \
-    NPKSDI_REFUSE(!npksdi_in_sizes((size_t)o->field, low, high), #field ": " text)
+    NPKSDI_REFUSE((size_t)o->field - (low) > (size_t)(high) - (low), #field ": " text)
 
 /* The rules of scores and calibration. */
 static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_t m)
 {
     npksdi_family family;
-    int by_callback = o->summary == NPKSD_SUMMARY_CALLBACK, wild = npksdi_wild(o);
-    int kind = o->estimator,
-        splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
+    int kind = o->estimator, wild = npksdi_wild(o), callback = o->summary == NPKSD_SUMMARY_CALLBACK;
+    int splines = kind == NPKSD_ESTIMATOR_SPLINE || kind == NPKSD_ESTIMATOR_AUTO;
     NPKSDI_WHOLE(summary, 0, NPKSD_SUMMARY_CALLBACK, "unknown value");
-    NPKSDI_REFUSE(by_callback && (o->summary_fn == NULL || o->summary_dim == 0),
+    NPKSDI_REFUSE(callback && (o->summary_fn == NULL || o->summary_dim == 0),
                   "summary_fn, summary_dim: needed for NPKSD_SUMMARY_CALLBACK");
     NPKSDI_WHOLE(estimator, 0, NPKSD_ESTIMATOR_CALLBACK, "unknown value");
     NPKSDI_REFUSE(kind == NPKSD_ESTIMATOR_CALLBACK && o->score_fn == NULL,
@@ -1460,11 +1449,11 @@ static const char *npksdi_scores_problem(const npksd_options *o, size_t n, size_
     NPKSDI_REFUSE(o->basis > 0 && o->basis < 4 && kind != NPKSD_ESTIMATOR_RBF,
                   "basis: a cubic spline has at least 4");
     NPKSDI_REAL(ridge, 0, NPKSDI_C(1e6), "from 0 to 1e6");
-    size_t most = NPKSD_FEATURES_MAX, d = npksdi_summary_dim(o, m), kept = npksdi_kept_rows(o, m);
+    size_t most = NPKSD_FEATURES_MAX, d = npksdi_summary_dim(o, m);
     NPKSDI_REFUSE(kind >= NPKSD_ESTIMATOR_POLY && kind <= NPKSD_ESTIMATOR_RBF
-                      && (d > most || npksdi_describe_family(&family, kind, o, m, kept) > most),
+                      && (d > most || npksdi_describe_family(&family, kind, o, m) > most),
                   "estimator, summary, degree, basis: more than 256 features a coordinate");
-    NPKSDI_REFUSE(d > 65536 && by_callback, "summary_dim: too large");
+    NPKSDI_REFUSE(d > 65536 && callback, "summary_dim: too large");
     NPKSDI_WHOLE(standardize, 0, 1, "0 or 1");
     NPKSDI_REAL(smooth, 0, 1000, "from 0 to 1000 standard deviations");
     NPKSDI_WHOLE(calibration, 0, NPKSD_CALIBRATE_WILD_BOOTSTRAP, "unknown value");
@@ -1534,9 +1523,8 @@ NPKSDI_DEF const char *npksd_options_problem(const npksd_options *o, size_t n, s
 /* ======== >>model: what a check needs, and the scratch that a data set is evaluated in ======== */
 
 /* The kernel at one of several bandwidths; widest first, the base, scale 1, is always among them. A
-   Gaussian kernel whose scale is the previous one's over 2^k, k <= 6, is that one squared k times,
-   so that all pairs need one exp, at one scale; otherwise it has an exp of its own. The limit keeps
-   rounding small. */
+   Gaussian kernel whose scale is the previous one's over 2^k is that one squared k times, so that
+   all pairs need one exp, at one scale; for k > 6, which would add rounding, it has its own. */
 typedef struct npksdi_kernel {
     npksd_real scale_, stretch_; /* of squared distances; of angles, 1 / sqrt(scale) */
     npksd_real floor_;           /* before squaring: keeps the result a normal number */
@@ -1546,10 +1534,10 @@ typedef struct npksdi_kernel {
 
 /* One of the numbers whose maximum is the statistic. */
 typedef struct npksdi_number {
-    unsigned char kind_;      /* NPKSD_COMPONENT_ */
-    unsigned char u_;         /* STEIN, MOMENT: U rather than V */
-    unsigned char two_sided_; /* small counts as much as large */
-    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
+    unsigned kind_; /* NPKSD_COMPONENT_ */
+    int u_;         /* STEIN, MOMENT: U rather than V */
+    int two_sided_; /* small counts as much as large */
+    size_t at_;     /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
 } npksdi_number;
 
 enum {
@@ -1623,6 +1611,7 @@ typedef struct npksdi_model {
     npksdi_family family_[NPKSDI_FAMILIES_MAX];
     size_t columns_; /* most columns that the operator can have */
     npksd_real bandwidth_;
+    npksd_real bump_rate_; /* 1/(2 h^2): h^2 is (1 + d)/4, and m/2 for bumps in R^m */
     npksdi_kernel kernel_[NPKSD_SCALES_MAX + 1];
     size_t kernel_count_, base_, frequency_panels_;
     int has_margins_, has_waves_;
@@ -1740,19 +1729,18 @@ static void npksdi_scratch_arrays(const npksdi_model *model, npksdi_scratch *own
 /* ---- from options to sizes ---- */
 
 /* The families that the fit tries, cheapest first. */
-static void npksdi_plan_families(npksdi_model *model, size_t kept_rows)
+static void npksdi_plan_families(npksdi_model *model)
 {
     const npksd_options *o = &model->options_;
     int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO, few = model->d_ == 1 || model->d_ == 2;
     int list[NPKSDI_FAMILIES_MAX] = { automatic ? (int)NPKSD_ESTIMATOR_GAUSS : o->estimator,
                                       NPKSD_ESTIMATOR_SPLINE, /* linear in t; POLY is not */
                                       few ? NPKSD_ESTIMATOR_POLY : NPKSD_ESTIMATOR_RBF };
-    size_t count = few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
-    if (!automatic)
-        count = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : 1;
+    size_t own = o->estimator == NPKSD_ESTIMATOR_CALLBACK ? 0 : 1;
+    size_t count = !automatic ? own : few || model->summary_ == NPKSD_SUMMARY_ALL ? 3 : 2;
     for (size_t k = 0; k < count; k++) {
         npksdi_family *f = model->family_ + model->family_count_;
-        size_t p = npksdi_describe_family(f, list[k], o, model->m_, kept_rows);
+        size_t p = npksdi_describe_family(f, list[k], o, model->m_);
         if (p > NPKSD_FEATURES_MAX && list[k] != NPKSD_ESTIMATOR_GAUSS)
             continue;
         size_t terms = npksdi_terms(model->d_ > 2 ? 0 : model->d_, f->degree_);
@@ -1805,8 +1793,7 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
 
 static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided, size_t at)
 {
-    npksdi_number number = { (unsigned char)kind, (unsigned char)u, (unsigned char)two_sided,
-                             (unsigned char)at };
+    npksdi_number number = { kind, u, two_sided, at };
     model->number_[model->number_count_++] = number;
 }
 
@@ -1836,8 +1823,7 @@ static void npksdi_plan_numbers(npksdi_model *model)
 }
 
 /* A model without its arrays, for valid options. */
-static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npksd_options *options,
-                              size_t kept_rows)
+static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npksd_options *options)
 {
     npksd_options *o = &model->options_;
     NPKSD_MEMSET(model, 0, sizeof *model);
@@ -1848,16 +1834,17 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
     model->panels_ = npksdi_ceil_div(n, NPKSDI_T);
     model->summary_ = m == 1 ? NPKSD_SUMMARY_NONE : o->summary;
     model->d_ = npksdi_summary_dim(o, m);
-    model->columns_ = o->form == NPKSD_FORM_SCALAR ? 1
-        : o->resample > 0                          ? npksdi_min_size(o->resample, m)
-                                                   : m;
+    int whole = model->summary_ == NPKSD_SUMMARY_ALL;
+    model->bump_rate_ = whole ? 1 / (npksd_real)m : 2 / (npksd_real)(1 + model->d_);
+    size_t most = npksdi_min_size(o->resample > 0 ? o->resample : m, m);
+    model->columns_ = o->form == NPKSD_FORM_SCALAR ? 1 : most;
     model->frequency_panels_ = npksdi_ceil_div(o->features, NPKSDI_T);
     unsigned columns = NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR;
     model->has_waves_ = (o->components & NPKSD_COMPONENT_MMD) != 0;
     model->has_margins_ = ((o->components & columns) || o->diagnose) && !npksdi_wild(o);
     if (model->has_margins_ && m > 1 && ((o->components & NPKSD_COMPONENT_PAIR) || o->diagnose))
         model->pair_columns_ = npksdi_min_size(m, NPKSDI_PAIR_COLUMNS);
-    npksdi_plan_families(model, kept_rows);
+    npksdi_plan_families(model);
     npksdi_plan_kernels(model, options->scales, options->scale_count);
     for (size_t c = o->scale_count = 0; c < model->kernel_count_ && options->scale_count > 0; c++)
         o->scale_count += model->kernel_[c].wanted_ != 0; /* distinct ones in use */
@@ -1903,44 +1890,35 @@ static npksd_real npksdi_standard(const npksdi_model *model, npksd_real x, size_
     return npksdi_clamp(npksdi_unclamped(x, model->ruler_[j]), NPKSDI_CLAMP);
 }
 
-/* Lane by lane, sum_j a_j b_j over `count` columns of a panel. */
-NPKSDI_INLINE void npksdi_lane_dots(npksd_real *out, const npksd_real *a, const npksd_real *b,
-                                    size_t count)
+/* Lane by lane, sum_j a_j b_j over k columns of a panel. */
+NPKSDI_INLINE void npksdi_dots(npksd_real *out, const npksd_real *a, const npksd_real *b, size_t k)
 {
     npksd_real sum[NPKSDI_T] = { 0 };
-    for (size_t j = 0; j < count; j++, a += NPKSDI_T, b += NPKSDI_T)
+    for (size_t j = 0; j < k; j++, a += NPKSDI_T, b += NPKSDI_T)
         for (size_t l = 0; l < NPKSDI_T; l++)
             sum[l] += a[l] * b[l];
     NPKSD_MEMCPY(out, sum, sizeof sum);
 }
 
-/* exp(factor v), at least exp(NPKSDI_EXP_LOW). Two loops, so that both vectorise. */
-NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real factor,
-                                  size_t count)
+/* exp(rate v), at least exp(NPKSDI_EXP_LOW). Two loops, so that both vectorise. */
+NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_real rate, size_t n)
 {
-    for (size_t i = 0; i < count; i++)
-        out[i] = npksdi_max(NPKSDI_EXP_LOW, factor * v[i]);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < n; i++)
+        out[i] = npksdi_max(NPKSDI_EXP_LOW, rate * v[i]);
+    for (size_t i = 0; i < n; i++)
         out[i] = NPKSDI_EXP_INSIDE(out[i]);
 }
 
-/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. h^2 is (1 + d)/4, and m/2 for bumps in R^m. */
-static npksd_real npksdi_bump_rate(const npksdi_model *model) /* 1/(2 h^2) */
-{
-    return model->summary_ == NPKSD_SUMMARY_ALL ? 1 / (npksd_real)model->m_
-                                                : 2 / (npksd_real)(1 + model->d_);
-}
+/* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. */
 static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
                         const npksd_real *centre, npksd_real *out)
 {
     npksd_real r[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
-        r[l] = (x[l] - centre[0]) * (x[l] - centre[0]);
-    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++) {
-        npksd_real apart = tt[k] - centre[1 + k / NPKSDI_T];
-        r[k % NPKSDI_T] += apart * apart;
-    }
-    npksdi_exp_all(out, r, -npksdi_bump_rate(model), NPKSDI_T);
+        r[l] = npksdi_square(x[l] - centre[0]);
+    for (size_t k = 0; k < model->d_ * NPKSDI_T; k++)
+        r[k % NPKSDI_T] += npksdi_square(tt[k] - centre[1 + k / NPKSDI_T]);
+    npksdi_exp_all(out, r, -model->bump_rate_, NPKSDI_T);
 }
 /* Up to NPKSDI_T rows become one scaled panel; missing rows are 0. The panel is preceded by a row
    of ones, so that (1, z) is a feature vector as it stands; for summary ALL bumps in R^m follow,
@@ -1952,6 +1930,7 @@ NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
     size_t m = model->m_;
     w->panel_rows_ = rows;
     w->panel_count_ = count;
+    npksdi_clear(w->totals_, NPKSDI_T);
     for (size_t l = 0; l < NPKSDI_T; l++)
         z[l] = 1;
     for (size_t j = 0; j < m; j++) {
@@ -1964,11 +1943,9 @@ NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
         npksdi_limit(z, NPKSDI_T, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
             z[l] = 0;
+        npksdi_add_scaled(w->totals_, 1, z);
     }
-    NPKSD_MEMSET(w->totals_, 0, NPKSDI_T * sizeof *z);
-    for (size_t k = 0; k < m * NPKSDI_T; k++)
-        w->totals_[k % NPKSDI_T] += first[k];
-    npksdi_lane_dots(w->totals_ + NPKSDI_T, first, first, m);
+    npksdi_dots(w->totals_ + NPKSDI_T, first, first, m);
     for (size_t k = 0; k < model->centre_count_ && model->summary_ == NPKSD_SUMMARY_ALL; k++)
         npksdi_bump(model, first, first + NPKSDI_T, model->centres_ + k * m, z += NPKSDI_T);
 }
@@ -1997,14 +1974,11 @@ static void npksdi_summary_callback(const npksdi_model *model, npksdi_scratch *w
 {
     const npksd_options *o = &model->options_;
     npksd_real *one = w->t_ + model->d_ * NPKSDI_T; /* the callback writes d neighbours */
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        int good = l < w->panel_count_;
-        if (good) {
-            const npksd_real *row = w->panel_rows_ + l * model->m_;
-            o->summary_fn(row, model->m_, i, one, o->summary_user_data);
-            good = npksdi_finite(one, model->d_); /* NaN must not reach an exp */
-            w->bad_summary_ |= !good;
-        }
+    npksdi_clear(w->t_, model->d_ * NPKSDI_T);
+    for (size_t l = 0; l < w->panel_count_; l++) {
+        o->summary_fn(w->panel_rows_ + l * model->m_, model->m_, i, one, o->summary_user_data);
+        int good = npksdi_finite(one, model->d_); /* NaN must not reach an exp */
+        w->bad_summary_ |= !good;
         for (size_t k = 0; k < model->d_; k++)
             w->t_[k * NPKSDI_T + l] = good ? one[k] : 0;
     }
@@ -2028,11 +2002,11 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, size_t 
     case NPKSD_SUMMARY_MEAN_VAR:
         for (size_t l = 0; l < NPKSDI_T; l++)
             out[l] = (totals[l] - x[l]) * others;
-        if (model->summary_ == NPKSD_SUMMARY_MEAN_VAR)
-            for (size_t l = 0; l < NPKSDI_T; l++) { /* of one number: 0, not rounding noise */
-                npksd_real square = (totals[NPKSDI_T + l] - x[l] * x[l]) * others;
-                out[NPKSDI_T + l] = m == 2 ? 0 : npksdi_max(0, square - out[l] * out[l]);
-            }
+        for (size_t l = 0; l < NPKSDI_T && model->d_ == 2; l++) {
+            npksd_real square = (totals[NPKSDI_T + l] - x[l] * x[l]) * others;
+            /* of one number: 0, not rounding noise */
+            out[NPKSDI_T + l] = m == 2 ? 0 : npksdi_max(0, square - out[l] * out[l]);
+        }
         break;
     case NPKSD_SUMMARY_NEIGHBOURS:
         for (size_t l = 0; l < NPKSDI_T; l++) {
@@ -2124,24 +2098,20 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     npksd_real *NPKSDI_RESTRICT value = w->work_;
     npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
     npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
-    npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6);
-    npksd_real inside[NPKSDI_T], whole[NPKSDI_T];
+    npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6), inside[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, NPKSDI_T, 0, most);
     for (size_t l = 0; l < NPKSDI_T; l++) {
         int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
+        npksd_real past = (x[l] - low) * rate - inside[l], v = inside[l] - (npksd_real)k, u = 1 - v;
         cell[l] = (size_t)k;
-        whole[l] = (npksd_real)k;
-    }
-    for (size_t l = 0; l < NPKSDI_T; l++) {
-        npksd_real beyond = (x[l] - low) * rate - inside[l], v = inside[l] - whole[l], u = 1 - v;
         npksd_real s0 = NPKSDI_C(-0.5) * u * u, s1 = (NPKSDI_C(1.5) * v - 2) * v;
         npksd_real s2 = (1 - NPKSDI_C(1.5) * v) * v + NPKSDI_C(0.5), s3 = NPKSDI_C(0.5) * v * v;
-        value[l] = u * u * u * sixth + s0 * beyond;
-        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * beyond;
-        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * beyond;
-        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * beyond;
+        value[l] = u * u * u * sixth + s0 * past;
+        value[NPKSDI_T + l] = ((3 * v - 6) * v * v + 4) * sixth + s1 * past;
+        value[2 * NPKSDI_T + l] = (((3 - 3 * v) * v + 3) * v + 1) * sixth + s2 * past;
+        value[3 * NPKSDI_T + l] = v * v * v * sixth + s3 * past;
         slope[l] = s0 * rate;
         slope[NPKSDI_T + l] = s1 * rate;
         slope[2 * NPKSDI_T + l] = s2 * rate;
@@ -2195,7 +2165,7 @@ static void npksdi_features(const npksdi_model *model, npksdi_scratch *w, const 
         const npksd_real *centre = model->centres_ + (i * f->basis_ + k) * (1 + d);
         npksdi_bump(model, x, tt, centre, phi + at);
         for (size_t l = 0; l < T; l++, at++)
-            slope[at] = -2 * npksdi_bump_rate(model) * (x[l] - centre[0]) * phi[at];
+            slope[at] = -2 * model->bump_rate_ * (x[l] - centre[0]) * phi[at];
     }
     NPKSD_ASSERT(at == f->features_ * T);
 }
@@ -2353,10 +2323,10 @@ NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *
     }
     for (size_t l = 0; l < k * NPKSDI_T; l++)
         P[l] = S[l] + X[l];
-    npksdi_lane_dots(w->norm_ + first, x, x, model->m_);
-    npksdi_lane_dots(w->cross_ + first, S, X, k);
-    npksdi_lane_dots(w->spread_ + first, X, X, k);
-    npksdi_lane_dots(w->own_ + first, S, S, k);
+    npksdi_dots(w->norm_ + first, x, x, model->m_);
+    npksdi_dots(w->cross_ + first, S, X, k);
+    npksdi_dots(w->spread_ + first, X, X, k);
+    npksdi_dots(w->own_ + first, S, S, k);
 }
 
 static size_t npksdi_panel_rows(const npksdi_model *model, size_t panel)
@@ -2557,12 +2527,6 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
    to the sums once per item, which limits cancellation in float. */
 enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
 
-static size_t npksdi_pair_items(const npksdi_model *model)
-{
-    size_t full = model->panels_ / NPKSDI_ITEM_PANELS, rest = model->panels_ % NPKSDI_ITEM_PANELS;
-    return NPKSDI_ITEM_PANELS * full * (full + 1) / 2 + rest * (full + 1);
-}
-
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     npksdi_tile *t = w->tile_;
@@ -2608,29 +2572,27 @@ static npksdi_estimates npksdi_by_pairs(const npksdi_model *model, const npksdi_
 {
     npksd_real n = (npksd_real)model->n_, stein = 2 * w->sums_[2 * c];
     npksd_real others = model->n_ > 1 ? n * (n - 1) : 1, mirror = 2 * w->sums_[2 * c + 1];
-    npksd_real unit = n * w->weight_sum_ / model->kernel_[c].scale_;
-    npksd_real diagonal = npksdi_total(model, w->own_) + unit;
-    npksdi_estimates e = { (stein + diagonal) / (n * n), stein / others,
-                           (mirror + diagonal) / (n * n) };
+    npksd_real own = npksdi_total(model, w->own_) + n * w->weight_sum_ / model->kernel_[c].scale_;
+    npksdi_estimates e = { (stein + own) / (n * n), stein / others, (mirror + own) / (n * n) };
     for (size_t i = 0; i < model->m_ && shares != NULL; i++) {
-        npksd_real own = 0, weight = w->weights_[i];
+        npksd_real share = 0;
         for (size_t p = 0; p < model->panels_; p++) {
             const npksd_real *s = w->raw_s_ + (p * model->m_ + i) * NPKSDI_T;
-            own += npksdi_dot(s, s, NPKSDI_T);
+            share += npksdi_dot(s, s, NPKSDI_T);
         }
-        own += 2 * npksdi_lane_sum(w->coordinate_ + i * NPKSDI_T) + n;
-        shares[i] = weight * weight / (n * n) * own;
+        share += 2 * npksdi_lane_sum(w->coordinate_ + i * NPKSDI_T) + n;
+        shares[i] = npksdi_square(w->weights_[i]) / (n * n) * share;
     }
     return e;
 }
 
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
 
-NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine,
-                                           npksd_real *NPKSDI_RESTRICT sine,
-                                           const npksd_real *NPKSDI_RESTRICT angle,
+/* cos and, behind them, sin of count angles, stretched. */
+NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine, const npksd_real *NPKSDI_RESTRICT angle,
                                            npksd_real stretch, size_t count)
 {
+    npksd_real *NPKSDI_RESTRICT sine = cosine + count;
     for (size_t i = 0; i < count; i++)
         sine[i] = stretch * angle[i];
     npksdi_limit(sine, count, -NPKSDI_ANGLE_MAX, NPKSDI_ANGLE_MAX);
@@ -2647,10 +2609,9 @@ NPKSDI_HOT void npksdi_phases(const npksdi_model *model, npksdi_scratch *w, size
     npksdi_panel_product(angle, NPKSDI_T, w->x_ + p * NPKSDI_T * m,
                          model->frequencies_ + panel * NPKSDI_T * m, m);
     for (size_t c = 0; c < model->kernel_count_; c++) {
-        npksd_real *cosine = w->phases_ + 2 * square * c;
+        npksd_real stretch = model->kernel_[c].stretch_;
         if (model->kernel_[c].wanted_ || w->with_base_)
-            npksdi_angles_to_phases(cosine, cosine + square, angle, model->kernel_[c].stretch_,
-                                    square);
+            npksdi_angles_to_phases(w->phases_ + 2 * square * c, angle, stretch, square);
     }
 }
 
@@ -2670,17 +2631,12 @@ static void npksdi_add_linear_moments(const npksdi_model *model, npksdi_scratch 
 
 /* Items over the frequencies: a row panel against up to NPKSDI_ITEM_FREQUENCIES panels of them.
    sums_ has, by kernel and panel, sum_a S_a cos and sum_a S_a sin by column, sum cos, sum sin. */
-static size_t npksdi_frequency_items(const npksdi_model *model)
-{
-    return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
-}
-
 static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
-    size_t each = npksdi_frequency_items(model) / model->panels_;
+    size_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
     size_t p = k / each, first = k % each * NPKSDI_ITEM_FREQUENCIES, columns = w->columns_;
     size_t end = npksdi_min_size(first + NPKSDI_ITEM_FREQUENCIES, model->frequency_panels_);
-    size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_;
+    size_t count = npksdi_panel_rows(model, p), kernels = model->kernel_count_, T = NPKSDI_T;
     if (first == 0 && (model->options_.components & NPKSD_COMPONENT_MOMENT))
         npksdi_add_linear_moments(model, w, p);
     for (size_t panel = first; panel < end; panel++) {
@@ -2689,16 +2645,12 @@ static void npksdi_frequency_item(const npksdi_model *model, npksdi_scratch *w, 
             if (!model->kernel_[part / 2].wanted_ && !w->with_base_) /* nothing but the base */
                 continue;
             size_t at = (part / 2 * model->frequency_panels_ + panel) * (2 * columns + 2);
-            npksd_real *sums = w->sums_ + at * NPKSDI_T;
-            npksd_real *plain = sums + (2 * columns + part % 2) * NPKSDI_T, lanes[NPKSDI_T];
-            const npksd_real *phases = w->phases_ + part * NPKSDI_T * NPKSDI_T;
-            npksdi_product(sums + part % 2 * columns * NPKSDI_T, NPKSDI_T, columns,
-                           w->s_ + p * NPKSDI_T * columns, NPKSDI_T, 1, phases, NPKSDI_T, count, 1);
-            NPKSD_MEMCPY(lanes, plain, sizeof lanes);
+            npksd_real *sums = w->sums_ + at * T, *plain = sums + (2 * columns + part % 2) * T;
+            const npksd_real *phases = w->phases_ + part * T * T;
+            npksdi_product(sums + part % 2 * columns * T, T, columns, w->s_ + p * T * columns, T, 1,
+                           phases, T, count, 1);
             for (size_t a = 0; a < count; a++)
-                for (size_t l = 0; l < NPKSDI_T; l++)
-                    lanes[l] += phases[a * NPKSDI_T + l];
-            NPKSD_MEMCPY(plain, lanes, sizeof lanes);
+                npksdi_add_scaled(plain, 1, phases + a * T);
         }
     }
 }
@@ -2739,10 +2691,8 @@ static npksdi_estimates npksdi_by_frequencies(const npksdi_model *model, const n
             npksd_real omega = npksdi_column_sums(model, w, c, k, f, part);
             for (size_t j = 0; j < 4; j++)
                 part[j] /= n;
-            sum += (part[0] + part[2]) * (part[0] + part[2])
-                + (part[1] + part[3]) * (part[1] + part[3]);
-            mirrored += (part[0] - part[2]) * (part[0] - part[2])
-                + (part[1] - part[3]) * (part[1] - part[3]);
+            sum += npksdi_square(part[0] + part[2]) + npksdi_square(part[1] + part[3]);
+            mirrored += npksdi_square(part[0] - part[2]) + npksdi_square(part[1] - part[3]);
             square += omega * omega;
         }
         if (shares != NULL)
@@ -2829,16 +2779,15 @@ static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_s
 NPKSDI_HOT void npksdi_wave_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *x)
 {
     enum { T = NPKSDI_T, ROWS = 4 };
-    npksd_real angle[ROWS * T], cosine[ROWS * T], sine[ROWS * T], c[2 * T], s[2 * T];
-    size_t count = w->panel_count_;
-    for (size_t a = 0; a < count; a++) {
+    npksd_real angle[ROWS * T], phases[2 * ROWS * T], c[2 * T], s[2 * T];
+    for (size_t a = 0; a < w->panel_count_; a++) {
         if (a % ROWS == 0) {
             npksdi_panel_product(angle, ROWS, x + a, model->ring_, model->m_);
-            npksdi_angles_to_phases(cosine, sine, angle, 1, ROWS * T);
+            npksdi_angles_to_phases(phases, angle, 1, ROWS * T);
         }
         for (size_t l = 0; l < T; l++) { /* the ring closes */
-            c[l] = c[T + l] = cosine[a % ROWS * T + l];
-            s[l] = s[T + l] = sine[a % ROWS * T + l];
+            c[l] = c[T + l] = phases[a % ROWS * T + l];
+            s[l] = s[T + l] = phases[(ROWS + a % ROWS) * T + l];
         }
         for (size_t shift = 0; shift < NPKSDI_SHIFTS; shift++) {
             npksd_real *NPKSDI_RESTRICT sum = w->wave_sums_ + shift * 8 * T;
@@ -2881,7 +2830,7 @@ static npksd_real npksdi_mmd(const npksdi_model *model, const npksdi_scratch *w,
         for (size_t l = at; l < at + NPKSDI_T; l++) {
             npksd_real re = w->wave_sums_[l] / n - model->waves_[l];
             npksd_real im = w->wave_sums_[NPKSDI_T + l] / n - model->waves_[NPKSDI_T + l];
-            total += (re * re + im * im) * (re * re + im * im);
+            total += npksdi_square(re * re + im * im);
         }
     }
     return total / (NPKSDI_SHIFTS * 2 * NPKSDI_T);
@@ -2914,12 +2863,12 @@ NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint3
     size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
     for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
         for (size_t l = 0; l < NPKSDI_T; l++) {
-            below[l] += step * (size_t)(edges[below[l] + step - 1] < z[l]);
-            upto[l] += step * (size_t)(edges[upto[l] + step - 1] <= z[l]);
+            below[l] += step * (edges[below[l] + step - 1] < z[l]);
+            upto[l] += step * (edges[upto[l] + step - 1] <= z[l]);
         }
     for (size_t l = 0; l < NPKSDI_T; l++)
-        codes[l] = (uint32_t)(below[l] + (size_t)(edges[below[l]] < z[l]) + upto[l]
-                              + (size_t)(edges[upto[l]] <= z[l]));
+        codes[l] =
+            (uint32_t)(below[l] + upto[l] + (edges[below[l]] < z[l]) + (edges[upto[l]] <= z[l]));
 }
 static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
 {
@@ -2929,22 +2878,20 @@ static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
 }
 
 /* The codes of a panel, its sums of z, and the products of normal scores. */
-static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
-                                size_t panel, size_t count)
+static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel)
 {
     size_t m = model->m_, pairs = model->pair_columns_, padded = npksdi_padded(pairs);
     uint32_t *codes = w->codes_ + panel * m * NPKSDI_T;
     for (size_t i = 0; i < m; i++) {
-        npksd_real *NPKSDI_RESTRICT sum = w->z_sums_ + i * NPKSDI_T;
-        npksdi_codes(model->edges_ + i * NPKSDI_EDGES, z + i * NPKSDI_T, codes + i * NPKSDI_T);
-        for (size_t l = 0; l < NPKSDI_T; l++) /* rows that are not there are 0 */
-            sum[l] += z[i * NPKSDI_T + l];
+        const npksd_real *z = w->z_ + (1 + i) * NPKSDI_T;
+        npksdi_codes(model->edges_ + i * NPKSDI_EDGES, z, codes + i * NPKSDI_T);
+        npksdi_add_scaled(w->z_sums_ + i * NPKSDI_T, 1, z); /* rows that are not there are 0 */
     }
-    for (size_t l = 0; l < count; l++)
+    for (size_t l = 0; l < w->panel_count_; l++)
         for (size_t k = 0; k < padded; k++)
             w->transposed_[l * padded + k] =
                 k < pairs ? model->normal_scores_[codes[model->paired_[k] * NPKSDI_T + l]] : 0;
-    npksdi_add_moments(w->pair_sums_, pairs, w->transposed_, count);
+    npksdi_add_moments(w->pair_sums_, pairs, w->transposed_, w->panel_count_);
 }
 
 /* From how many of a column's rows have code c, in counts[c + 1], to how many have a smaller one,
@@ -2978,9 +2925,8 @@ static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *
                                npksd_real *moments)
 {
     NPKSD_MEMSET(w->below_, 0, (NPKSDI_CODES + 1) * sizeof *w->below_);
-    for (size_t p = 0; p < model->panels_; p++)
-        for (size_t l = 0; l < npksdi_panel_rows(model, p); l++)
-            w->below_[w->codes_[(p * model->m_ + i) * NPKSDI_T + l] + 1]++;
+    for (size_t a = 0; a < model->n_; a++)
+        w->below_[w->codes_[(a / NPKSDI_T * model->m_ + i) * NPKSDI_T + a % NPKSDI_T] + 1]++;
     npksdi_settle_counts(model, w->below_, (npksd_real)model->n_, moments);
 }
 
@@ -2988,8 +2934,7 @@ static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *
    equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
        (n/128) sum_k (F_n - F)^2 / (F (1 - F)),
    and, to report, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
-NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                             size_t i)
+NPKSDI_HOT npksd_real npksdi_distance(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
     const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
@@ -3008,15 +2953,13 @@ NPKSDI_HOT npksd_real npksdi_margin_distance(const npksdi_model *model, const np
     }
     return n / (npksd_real)NPKSDI_EDGES * npksdi_lane_sum(lanes);
 }
-static npksd_real npksdi_largest_distance(const npksdi_model *model, const npksdi_scratch *w,
-                                          size_t i)
+static npksd_real npksdi_ks_distance(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
-    npksd_real largest = 0;
+    npksd_real largest = 0, n = (npksd_real)model->n_, R = model->reference_rows_;
     for (size_t k = 0; k < 2 * NPKSDI_EDGES; k++) {
         size_t c = model->edge_codes_[i * NPKSDI_EDGES + k / 2] + k % 2;
-        npksd_real apart = (npksd_real)w->below_[c] / (npksd_real)model->n_
-            - (npksd_real)there[c] / model->reference_rows_;
+        npksd_real apart = (npksd_real)w->below_[c] / n - (npksd_real)there[c] / R;
         largest = npksdi_max(largest, npksdi_abs(apart));
     }
     return largest;
@@ -3028,14 +2971,13 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
                            npksd_real *margin, npksd_real *spread)
 {
     npksd_real n = (npksd_real)model->n_, moments[4];
-    for (size_t k = 0; k < NPKSDI_MARGINS; k++)
-        numbers[k] = 0;
+    npksdi_clear(numbers, NPKSDI_MARGINS);
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
         npksdi_count_codes(model, w, i, moments);
         w->score_mean_[i] = moments[0];
         w->score_inverse_[i] = moments[3];
-        margin[i] = npksdi_margin_distance(model, w, i);
+        margin[i] = npksdi_distance(model, w, i);
         spread[i] = npksdi_abs(moments[1] - model->squares_[i]);
         numbers[0] = npksdi_max(numbers[0], margin[i]);
         numbers[1] += shift * shift;
@@ -3060,9 +3002,8 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
     npksd_real largest = 0, n = (npksd_real)model->n_;
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
-            npksd_real here = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
-            npksd_real apart =
-                here - npksdi_moment(model->correlations_, model->pair_columns_, a, b);
+            npksd_real apart = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
+            apart -= npksdi_moment(model->correlations_, model->pair_columns_, a, b);
             largest = npksdi_max(largest, npksdi_abs(apart));
         }
     return largest;
@@ -3071,12 +3012,10 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
 /* ======== >>evaluation: one data set, item by item, and the number it becomes ======== */
 
 /* Overflow becomes a very large number, for replicates and observed rows alike: p stays exact. */
-static void npksdi_tame(npksd_real *values, size_t count)
+static void npksdi_tame(npksd_real *v, size_t count)
 {
-    for (size_t k = 0; k < count; k++) {
-        int number = npksdi_finite(values + k, 1);
-        values[k] = number ? npksdi_clamp(values[k], NPKSDI_HUGE) : NPKSDI_HUGE;
-    }
+    for (size_t k = 0; k < count; k++)
+        v[k] = npksdi_finite(v + k, 1) ? npksdi_clamp(v[k], NPKSDI_HUGE) : NPKSDI_HUGE;
 }
 
 /* Clear what is summed over rows without scores; and what the Stein statistics are made of. */
@@ -3112,12 +3051,13 @@ static void npksdi_begin_evaluation(const npksdi_model *model, npksdi_scratch *w
     npksdi_clear_stein_sums(model, w);
 }
 
-/* What needs no scores: codes and sums of a panel, waves of x, z in units of the bandwidth. */
-static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, const npksd_real *z,
-                               const npksd_real *x, size_t panel, size_t count)
+/* What needs no scores of the panel in z_: x, codes, sums over rows and waves. */
+static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel)
 {
+    npksd_real *x = w->x_ + panel * NPKSDI_T * model->m_;
+    npksdi_to_bandwidth(model, w->z_ + NPKSDI_T, x, 0);
     if (model->has_margins_)
-        npksdi_margin_panel(model, w, z, panel, count);
+        npksdi_margin_panel(model, w, panel);
     if (model->has_waves_)
         npksdi_wave_panel(model, w, x);
 }
@@ -3125,17 +3065,15 @@ static void npksdi_plain_panel(const npksdi_model *model, npksdi_scratch *w, con
 /* Rows of one panel -> scaled panel, scores, columns, sums over rows. */
 static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scratch *w, size_t panel)
 {
-    size_t m = model->m_, count = npksdi_panel_rows(model, panel);
-    const npksd_real *rows = w->rows_ + panel * NPKSDI_T * m;
-    npksd_real *z = w->z_ + NPKSDI_T, *x = w->x_ + panel * NPKSDI_T * m;
-    npksdi_scale_panel(model, w, rows, count);
+    size_t numbers = NPKSDI_T * model->m_, at = panel * numbers;
+    npksd_real *s = w->scores_;
+    npksdi_scale_panel(model, w, w->rows_ + at, npksdi_panel_rows(model, panel));
     NPKSDI_TRY(npksdi_score_panel(model, w, w->weights_));
-    npksdi_to_bandwidth(model, z, x, 0);
-    npksdi_to_bandwidth(model, w->scores_, w->scores_, 1);
+    npksdi_plain_panel(model, w, panel);
+    npksdi_to_bandwidth(model, s, s, 1);
     if (model->options_.diagnose)
-        NPKSD_MEMCPY(w->raw_s_ + panel * NPKSDI_T * m, w->scores_, m * NPKSDI_T * sizeof *x);
-    npksdi_columns_panel(model, w, panel, x, w->scores_);
-    npksdi_plain_panel(model, w, z, x, panel, count);
+        NPKSD_MEMCPY(w->raw_s_ + at, s, numbers * sizeof *s);
+    npksdi_columns_panel(model, w, panel, w->x_ + at, s);
     return NPKSD_OK;
 }
 
@@ -3146,7 +3084,6 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
     npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
     npksd_real margins[NPKSDI_MARGINS];
     npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
-    int diagnose = model->options_.diagnose;
     for (size_t c = 0; c < model->kernel_count_; c++)
         if (model->kernel_[c].wanted_)
             e[c] = npksdi_estimate(model, w, c, NULL);
@@ -3168,15 +3105,18 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
         default: *value = w->largest_pair_; break; /* NPKSD_COMPONENT_PAIR */
         }
     }
-    if (diagnose)
+    if (model->options_.diagnose)
         npksdi_estimate(model, w, model->base_, v);
-    npksdi_tame(w->values_, diagnose ? model->gauge_count_ : model->number_count_);
+    npksdi_tame(w->values_, model->gauge_count_);
 }
 
-/* Items: the panels, the pairs or frequencies, the end. */
+/* Items: the panels, the frequencies or pairs (sum_p of p / NPKSDI_ITEM_PANELS + 1), the end. */
 static size_t npksdi_sum_items(const npksdi_model *model)
 {
-    return model->options_.features > 0 ? npksdi_frequency_items(model) : npksdi_pair_items(model);
+    size_t full = model->panels_ / NPKSDI_ITEM_PANELS, rest = model->panels_ % NPKSDI_ITEM_PANELS;
+    if (model->options_.features > 0)
+        return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
+    return NPKSDI_ITEM_PANELS * full * (full + 1) / 2 + rest * (full + 1);
 }
 static size_t npksdi_evaluation_items(const npksdi_model *model)
 {
@@ -3230,12 +3170,10 @@ static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 {
     npksd_real n = (npksd_real)count, m2 = model->gauge_sd_[l] / n, m3 = model->gauge_skew_[l] / n;
-    npksd_real sd =
-        npksdi_min(NPKSD_SQRT(npksdi_max(0, model->gauge_sd_[l] / (n - 1))), NPKSDI_HUGE);
+    npksd_real sd = npksdi_min(NPKSD_SQRT(model->gauge_sd_[l] / (n - 1)), NPKSDI_HUGE);
     npksd_real least = NPKSDI_ROUNDING * npksdi_abs(model->gauge_mean_[l]);
-    least = npksdi_max(npksdi_max(least, npksdi_rounding(model, l)), NPKSDI_TINY);
-    npksd_real cube = m2 * NPKSD_SQRT(npksdi_max(0, m2));
-    npksd_real skew = m3 / npksdi_max(cube, NPKSDI_TINY);
+    least = npksdi_max(least, npksdi_rounding(model, l));
+    npksd_real cube = m2 * NPKSD_SQRT(m2), skew = m3 / npksdi_max(cube, NPKSDI_TINY);
     int steady = sd > least && cube > NPKSDI_TINY && npksdi_finite(&skew, 1);
     model->gauge_skew_[l] = steady ? npksdi_clamp(skew, NPKSDI_C(2.8)) : 0;
     model->gauge_sd_[l] = npksdi_max(sd, least);
@@ -3244,10 +3182,8 @@ static void npksdi_gauge_end(npksdi_model *model, size_t l, size_t count)
 /* z + h(z, g), z = (c - mean) / sd, h(z, g) = (6/g) ((1 + z g/2)^(1/3) - 1 + g^2/36), halved. */
 static npksd_real npksdi_comparable(const npksdi_model *model, size_t l, npksd_real value)
 {
-    npksd_real g = model->gauge_skew_[l], h;
-    npksd_real z = (value - model->gauge_mean_[l]) / model->gauge_sd_[l];
-    z = npksdi_clamp(z, NPKSDI_CLAMP);
-    h = z;
+    npksd_real g = model->gauge_skew_[l], apart = value - model->gauge_mean_[l];
+    npksd_real z = npksdi_clamp(apart / model->gauge_sd_[l], NPKSDI_CLAMP), h = z;
     if (npksdi_abs(g) >= NPKSDI_SKEW_LEAST) {
         npksd_real base = npksdi_max(1 + z * g * NPKSDI_C(0.5), NPKSDI_C(1e-6));
         h = 6 / g * (NPKSD_EXP(NPKSD_LOG(base) / 3) - 1 + g * g / 36);
@@ -3265,17 +3201,15 @@ static npksd_real npksdi_in_units(const npksdi_model *model, unsigned kind, npks
 }
 
 /* T, the largest; a single one-sided number is used as it is. */
-static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *values,
-                                 unsigned *leading)
+static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *v, unsigned *leading)
 {
     npksd_real best = -NPKSDI_HUGE;
     *leading = model->number_[0].kind_;
     if (model->number_count_ == 1 && !model->number_[0].two_sided_)
-        return npksdi_in_units(model, *leading, values[0]);
+        return npksdi_in_units(model, *leading, v[0]);
     for (size_t l = 0; l < model->number_count_; l++) {
-        npksd_real value = npksdi_comparable(model, l, values[l]);
-        if (model->number_[l].two_sided_)
-            value = npksdi_abs(value);
+        npksd_real value = npksdi_comparable(model, l, v[l]);
+        value = model->number_[l].two_sided_ ? npksdi_abs(value) : value;
         if (value > best) {
             best = value;
             *leading = model->number_[l].kind_;
@@ -3298,8 +3232,7 @@ static npksd_real npksdi_column_value(const npksdi_model *model, const npksdi_sc
     return best;
 }
 
-/* Numbers kept of each replicate: T; to diagnose, one a column, the largest of these, and the
-   largest pair. */
+/* Numbers kept of each replicate: T; to diagnose, one a column, their largest, the largest pair. */
 static void npksdi_null_row(const npksdi_model *model, const npksdi_scratch *w, npksd_real *out)
 {
     unsigned leading;
@@ -3334,26 +3267,23 @@ static npksd_real npksdi_binomial_tail(size_t n, size_t a, npksd_real x)
 /* Quantile of Beta(a, b): the x for which P(X >= a) of a + b - 1 trials is the level. */
 static npksd_real npksdi_beta_quantile(npksd_real level, size_t a, size_t b)
 {
-    npksd_real low = 0, high = 1;
-    for (int k = 0; k < 60; k++) {
-        npksd_real middle = NPKSDI_C(0.5) * (low + high);
-        if (!(middle > low && middle < high))
-            break;
+    npksd_real low = 0, high = 1, middle = NPKSDI_C(0.5);
+    for (int k = 0; k < 60 && middle > low && middle < high; k++) {
         if (npksdi_binomial_tail(a + b - 1, a, middle) < level)
             low = middle;
         else
             high = middle;
+        middle = NPKSDI_C(0.5) * (low + high);
     }
-    return NPKSDI_C(0.5) * (low + high);
+    return middle;
 }
 
-/* 95 % interval (Clopper and Pearson) for P(hit); another one if stopped at a hit. */
-static void npksdi_interval(size_t hits, size_t draws, int stopped, npksd_real *low,
-                            npksd_real *high)
+/* 95 % interval (Clopper and Pearson) for P(hit); own is 1, or 0 if stopped at a hit. */
+static void npksdi_interval(size_t hits, size_t of, size_t own, npksd_real *low, npksd_real *high)
 {
-    size_t rest = draws - hits;
+    size_t rest = of - hits;
     *low = hits > 0 ? npksdi_beta_quantile(NPKSDI_C(0.025), hits, rest + 1) : 0;
-    *high = rest > 0 ? npksdi_beta_quantile(NPKSDI_C(0.975), hits + (stopped ? 0 : 1), rest) : 1;
+    *high = rest > 0 ? npksdi_beta_quantile(NPKSDI_C(0.975), hits + own, rest) : 1;
 }
 
 /* k / of, truly divided: -ffast-math might multiply by 1/of in one place only, and p and threshold
@@ -3401,30 +3331,29 @@ static size_t npksdi_reached(const npksdi_model *model, size_t column, size_t us
     return reached;
 }
 
-/* p, threshold and interval of T among `used` null values. Stopped at the h-th that reaches it:
-   p = h/L, otherwise (1 + reached)/(used + 1). Both are exact, and reject = (p <= alpha) =
-   (statistic > threshold): at most k - 1 (stopped: k) values reach it. */
-static void npksdi_verdict(const npksdi_model *model, size_t used, npksd_real tolerance,
-                           int stopped, npksd_real alpha, npksd_result *result)
+/* p, threshold and interval of T among `used` null values. Stopped at the h-th that reaches it
+   (own = 0): p = h/L, otherwise (own = 1): (1 + reached)/(used + 1). Both are exact, and reject =
+   (p <= alpha) = (statistic > threshold): at most k - 1 values reach it. */
+static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, npksd_real tolerance,
+                           npksd_result *result)
 {
     size_t reached = npksdi_reached(model, 0, used, result->statistic, tolerance);
-    size_t k =
-        stopped ? npksdi_largest_share(used, alpha) + 1 : npksdi_largest_share(used + 1, alpha);
+    size_t k = npksdi_largest_share(used + own, model->options_.alpha) + 1 - own;
     npksdi_sort(model->sorted_, used);
     result->replicates = used;
     result->threshold = model->sorted_[used - npksdi_min_size(k, used)];
-    result->p_value = stopped ? npksdi_share(reached, used) : npksdi_share(1 + reached, used + 1);
-    npksdi_interval(reached, used, stopped, &result->p_low, &result->p_high);
-    result->reject = result->p_value <= alpha;
+    result->p_value = npksdi_share(reached + own, used + own);
+    npksdi_interval(reached, used, own, &result->p_low, &result->p_high);
+    result->reject = result->p_value <= model->options_.alpha;
 }
 
 /* ======== >>tester: all the parts together ======== */
 
-/* Memory and counters of fit and replicates: which replicates are there; blocks of the pool in
-   random order; a panel of features, row by row; coordinates that are fitted, and whether over 5 % of their values repeat; kept rows,
-   caller's units; moment matrices and gradients (before that, the room for pair distances); least,
-   largest, mean and mean square of each t; a factor and what is solved with it; a column; for each
-   coordinate the best J on held-out rows and which candidate (family x ridge) has it. */
+/* Memory of fit and replicates: which replicates are there; blocks of the pool in random order; a
+   panel of features, row by row; fitted coordinates; do over 5 % of their values repeat? Kept rows,
+   caller's units; moment matrices and gradients (before that, pair distances); least, largest, mean
+   and mean square of each t; a factor and what is solved with it; a column; for each coordinate the
+   best J on held-out rows and which candidate (family x ridge) has it. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, filled_, model->options_.replicates, 1, LOCAL)                                     \
     X(uint32_t, order_, owner->pool_blocks_, 1, LOCAL)                                             \
@@ -3521,10 +3450,9 @@ static void npksdi_plan_fit(npksd_tester *t)
     int automatic = o->estimator == NPKSD_ESTIMATOR_AUTO;
     for (size_t k = 0; k < model->family_count_; k++) {
         npksdi_family *f = model->family_ + k;
-        size_t *sums = f->shared_ ? &fit->shared_sums_ : &fit->coordinate_sums_;
+        size_t *sums = f->shared_ ? &fit->shared_sums_ : &fit->coordinate_sums_, p = f->features_;
         f->sums_at_ = *sums;
-        *sums +=
-            f->features_ < 65536 ? (npksdi_padded(f->features_) + 1) * f->features_ : SIZE_MAX / 16;
+        *sums += p < 65536 ? (npksdi_padded(p) + 1) * p : SIZE_MAX / 16;
     }
     fit->splits_ = automatic ? 2 : 1;
     fit->ridge_count_ = automatic && !(o->ridge > 0) ? 3 : 1;
@@ -3543,9 +3471,8 @@ static void npksdi_plan_fit(npksd_tester *t)
     fit->held_from_ = pool > 0 ? N : npksdi_ceil_div(N, n) * n; /* from another data set */
     fit->held_rows_ = automatic ? npksdi_max_size(1, N / 4) : 0;
     fit->sets_ = npksdi_ceil_div(fit->held_from_ + fit->held_rows_, n);
-    if (fit->refers_)
-        fit->sets_ = npksdi_max_size(
-            fit->sets_, n < 20000 ? 10 : npksdi_max_size(2, npksdi_ceil_div(200000, n)));
+    size_t few = npksdi_max_size(2, npksdi_min_size(10, npksdi_ceil_div(200000, n)));
+    fit->sets_ = npksdi_max_size(fit->sets_, fit->refers_ ? few : 0);
     if (pool > 0)
         fit->sets_ = npksdi_min_size(fit->refers_ ? pool : fit->sets_, npksdi_ceil_div(pool, n));
 }
@@ -3574,12 +3501,6 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     return stuck ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
 }
 
-static const npksd_real *npksdi_pool_row(const npksdi_pool *pool, size_t row)
-{
-    return row < pool->n_ ? pool->observed_ + row * pool->m_
-                          : pool->synthetic_ + (row - pool->n_) * pool->m_;
-}
-
 /* The built-in generator of fixed samples: n rows (or as many blocks) of the pool, drawn without
    replacement. Under the null hypothesis observed and synthetic rows are exchangeable, so that
    whatever does not know who is who is allowed: the fit uses all of them, each data set those that
@@ -3589,13 +3510,15 @@ static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rn
 {
     const npksdi_pool *pool = (const npksdi_pool *)user_data;
     size_t all = pool->n_ + pool->rows_, end = npksdi_min_size(pool->taken_ + count, all);
-    for (size_t k = pool->taken_ / pool->block_; k < end / pool->block_; k++) {
-        size_t other = k + npksdi_below(rng, all / pool->block_ - k);
+    size_t block = pool->block_, observed = pool->n_ / block;
+    for (size_t k = pool->taken_ / block; k < end / block; k++, rows += block * m) {
+        size_t other = k + npksdi_below(rng, all / block - k);
         uint32_t pick = pool->order_[other];
         pool->order_[other] = pool->order_[k];
         pool->order_[k] = pick;
-        for (size_t a = pick * pool->block_; a < (pick + 1) * pool->block_; a++, rows += m)
-            NPKSD_MEMCPY(rows, npksdi_pool_row(pool, a), m * sizeof *rows);
+        const npksd_real *from = pick < observed ? pool->observed_ + pick * block * m
+                                                 : pool->synthetic_ + (pick - observed) * block * m;
+        NPKSD_MEMCPY(rows, from, block * m * sizeof *rows);
     }
     return 0;
 }
@@ -3718,7 +3641,7 @@ static size_t npksdi_summary_panels(const npksd_tester *t)
     return any ? npksdi_ceil_div(t->fit_.kept_rows_, NPKSDI_T) : 0;
 }
 static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npksd_real *v,
-                               size_t count, size_t k, npksd_real H, int second)
+                               size_t count, size_t k, size_t H, int second)
 {
     npksd_real half_low = stats[0] * NPKSDI_C(0.5), half = stats[1] * NPKSDI_C(0.5) - half_low;
     for (size_t l = 0; l < count && !second; l++) {
@@ -3727,8 +3650,8 @@ static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npk
     }
     for (size_t l = 0; l < count && second; l++) {
         npksd_real share = (v[l] * NPKSDI_C(0.5) - half_low) / npksdi_max(half, NPKSDI_TINY);
-        stats[2] += share / H;
-        stats[3] += share * share / H;
+        stats[2] += share / (npksd_real)H;
+        stats[3] += share * share / (npksd_real)H;
     }
     npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3] - stats[2] * stats[2]));
     npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
@@ -3752,8 +3675,7 @@ static npksd_status npksdi_summary_item(npksd_tester *t, size_t item)
             npksd_real *stats = t->fit_.summary_stats_ + 4 * (i * d + k), *v = w->t_ + k * NPKSDI_T;
             if (item == 0)
                 stats[0] = stats[1] = v[0];
-            npksdi_summary_add(&t->model_, stats, v, count, i * d + k, (npksd_real)H,
-                               item >= panels);
+            npksdi_summary_add(&t->model_, stats, v, count, i * d + k, H, item >= panels);
         }
     }
     return npksdi_summary_status(w);
@@ -3767,14 +3689,13 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     size_t m = model->m_, d = model->d_, K = model->centre_count_;
     const npksd_real *row = t->fit_.kept_ + (2 * k + 1) * t->fit_.kept_rows_ / (2 * K) * m;
     const npksd_real *z = w->z_ + NPKSDI_T;
+    int whole = model->summary_ == NPKSD_SUMMARY_ALL;
     npksdi_scale_panel(model, w, row, 1);
-    for (size_t j = 0; j < m && model->summary_ == NPKSD_SUMMARY_ALL; j++)
+    for (size_t j = 0; j < m && whole; j++)
         model->centres_[k * m + j] = z[j * NPKSDI_T];
-    for (size_t slot = 0; slot < t->fit_.active_count_; slot++) {
+    for (size_t slot = 0; slot < t->fit_.active_count_ && !whole; slot++) {
         size_t i = t->fit_.active_[slot];
         npksd_real *centre = model->centres_ + (i * K + k) * (1 + d);
-        if (model->summary_ == NPKSD_SUMMARY_ALL)
-            break;
         npksdi_standard_summary(model, w, i);
         centre[0] = z[i * NPKSDI_T];
         for (size_t e = 0; e < d; e++)
@@ -3812,7 +3733,6 @@ static void npksdi_bandwidth_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     size_t H = t->fit_.kept_rows_, m = model->m_, shift = npksdi_shift(H, k + 1);
-    const npksd_real most = NPKSDI_UNSCALED_CLAMP;
     if (k == npksdi_shift_count(H)) {
         npksdi_set_bandwidth(model, npksdi_median_of(t->fit_.sums_, k * H));
         return;
@@ -3822,7 +3742,7 @@ static void npksdi_bandwidth_item(npksd_tester *t, size_t k)
         npksd_real sum = 0;
         for (size_t j = 0; j < m; j++) {
             npksd_real apart = npksdi_standard(model, x[j], j) - npksdi_standard(model, y[j], j);
-            apart = npksdi_clamp(apart * npksdi_unit_of(model, j), most);
+            apart = npksdi_clamp(apart * npksdi_unit_of(model, j), NPKSDI_UNSCALED_CLAMP);
             sum += apart * apart;
         }
         t->fit_.sums_[k * H + a] = sum;
@@ -3845,14 +3765,14 @@ static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, si
 /* One row of splines times polynomials in t: only 4 x terms adjacent entries of phi are not 0. */
 NPKSDI_INLINE void npksdi_add_spline_row(npksd_real *NPKSDI_RESTRICT A,
                                          npksd_real *NPKSDI_RESTRICT c, size_t padded,
-                                         const npksd_real *value, const npksd_real *slope,
-                                         const npksd_real *t_basis, size_t terms)
+                                         const npksd_real *spline, const npksd_real *t,
+                                         size_t terms)
 {
     npksd_real phi[4 * 10]; /* as many terms as degree 3 in two variables has */
     for (size_t k = 0; k < 4; k++)
         for (size_t r = 0; r < terms; r++) {
-            phi[k * terms + r] = value[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
-            c[k * terms + r] += slope[k * NPKSDI_T] * t_basis[r * NPKSDI_T];
+            phi[k * terms + r] = spline[k * NPKSDI_T] * t[r * NPKSDI_T];
+            c[k * terms + r] += spline[(4 + k) * NPKSDI_T] * t[r * NPKSDI_T]; /* slopes */
         }
     for (size_t a = 0; a < 4 * terms; a++) /* whole fours up to the diagonal, and a bit beyond */
         for (size_t b = 0; b < a / 4 * 4 + 4; b++)
@@ -3863,18 +3783,16 @@ NPKSDI_HOT void npksdi_add_splines(const npksdi_model *model, npksdi_scratch *w,
                                    const npksdi_family *f, size_t i, size_t count, npksd_real *A,
                                    npksd_real *c)
 {
-    npksd_real *value = w->work_, *slope = value + 4 * NPKSDI_T;
     size_t terms = f->t_terms_, padded = npksdi_padded(f->features_), cell[NPKSDI_T];
-    const npksd_real *t_basis = npksdi_t_basis(model, w, i, f->degree_);
+    const npksd_real *spline = w->work_, *t = npksdi_t_basis(model, w, i, f->degree_);
     npksdi_spline_basis(model, w, f, i, cell);
     for (size_t l = 0; l < count; l++) {
         size_t first = cell[l] * terms;
         npksd_real *block = A + first * padded + first;
         if (terms == 2) /* the usual case, with a size the compiler knows */
-            npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l, 2);
+            npksdi_add_spline_row(block, c + first, padded, spline + l, t + l, 2);
         else
-            npksdi_add_spline_row(block, c + first, padded, value + l, slope + l, t_basis + l,
-                                  terms);
+            npksdi_add_spline_row(block, c + first, padded, spline + l, t + l, terms);
     }
 }
 
@@ -3909,20 +3827,7 @@ static void npksdi_add_coordinate(npksd_tester *t, size_t count, size_t slot, si
     }
 }
 
-/* The panel in z_ into the references: counts of codes, and what is summed over a data set. */
-static void npksdi_add_reference(npksd_tester *t, size_t count)
-{
-    npksdi_model *model = &t->model_;
-    npksdi_scratch *w = &t->scratch_;
-    const npksd_real *z = w->z_ + NPKSDI_T;
-    if (!t->fit_.refers_)
-        return;
-    npksdi_to_bandwidth(model, z, w->x_, 0);
-    npksdi_plain_panel(model, w, z, w->x_, 0, count);
-    for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
-        for (size_t l = 0; l < count; l++)
-            model->counts_[i * (NPKSDI_CODES + 1) + w->codes_[i * NPKSDI_T + l] + 1]++;
-}
+/* What is summed over a data set into the references. */
 static void npksdi_flush_reference(npksd_tester *t)
 {
     npksdi_model *model = &t->model_;
@@ -3969,7 +3874,7 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
     return NPKSD_OK;
 }
 
-/* A panel of fitted (part 0), held-out (1) or other rows (2). */
+/* A panel of fitted (part 0), held-out (1) or other rows (2) into moments and references. */
 static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows, size_t count,
                                         size_t part)
 {
@@ -3986,7 +3891,11 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
         npksdi_transpose(w->z_, f->features_, count, t->fit_.transposed_);
         npksdi_add_moments(npksdi_sums(t, f, 0, part), f->features_, t->fit_.transposed_, count);
     }
-    npksdi_add_reference(t, count);
+    if (t->fit_.refers_)
+        npksdi_plain_panel(model, w, 0);
+    for (size_t i = 0; i < model->m_ && model->has_margins_; i++)
+        for (size_t l = 0; l < count; l++)
+            model->counts_[i * (NPKSDI_CODES + 1) + w->codes_[i * NPKSDI_T + l] + 1]++;
     t->fit_.rows_[part] += count;
     return npksdi_summary_status(w);
 }
@@ -3999,7 +3908,6 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
     size_t each = npksdi_set_items(t), set = k / each, n = t->model_.n_, m = t->model_.m_;
     int kept = set + 1 < fit->keep_sets_; /* the last is in the scratch */
     const npksd_real *rows = kept ? fit->kept_ + set * n * m : t->scratch_.rows_;
-    npksd_status status = NPKSD_OK;
     if (k == 0) /* until now this held the distances */
         NPKSD_MEMSET(fit->sums_, 0, 8 * fit->kept_rows_ * sizeof *fit->sums_);
     if (k % each == 0)
@@ -4010,11 +3918,11 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
         rows += fit->part_[part] * m;
     }
     if (part < 3)
-        status = npksdi_stream_panel(t, rows + row * m,
-                                     npksdi_min_size(NPKSDI_T, fit->part_[part] - row), part);
+        NPKSDI_TRY(npksdi_stream_panel(t, rows + row * m,
+                                       npksdi_min_size(NPKSDI_T, fit->part_[part] - row), part));
     if (k % each + 1 == each)
         npksdi_flush_reference(t);
-    return status;
+    return NPKSD_OK;
 }
 
 /* Stage: from sums to references, column by column; then correlations and waves. */
@@ -4075,7 +3983,7 @@ static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_
         for (size_t a = 0; a < p && !f->shared_; a++)
             c[a] += A[npksdi_padded(p) * p + a];
         for (size_t a = 1 + m; a < p && f->shared_; a++, centre += m)
-            c[a] += 2 * npksdi_bump_rate(model)
+            c[a] += 2 * model->bump_rate_
                 * (*centre * npksdi_moment(A, p, a, 0) - npksdi_moment(A, p, a, 1 + i));
         if (f->shared_)
             c[1 + i] += (npksd_real)t->fit_.rows_[split];
@@ -4091,10 +3999,6 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
     size_t p = f->features_, same = fit->choice_[slot] / NPKSDI_RIDGES_MAX;
     npksd_real *theta = fit->solution_, *c = fit->gradient_, quadratic = 0, linear = 0;
     const npksd_real *A = npksdi_sums(t, f, slot, 1);
-    if (candidate == 0) {
-        fit->choice_[slot] = NPKSDI_CONSTANT;
-        fit->best_[slot] = NPKSDI_HUGE;
-    }
     npksdi_gradient(t, f, slot, 0, 1, c);
     npksdi_cholesky_solve(fit->factor_, p, c, theta);
     npksdi_gradient(t, f, slot, 1, 2, c);
@@ -4106,8 +4010,7 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
         linear += theta[a] * c[a];
     }
     npksd_real loss = (quadratic + linear) / (npksd_real)fit->rows_[1], best = fit->best_[slot];
-    npksd_real margin =
-        best < NPKSDI_HUGE && same != candidate / NPKSDI_RIDGES_MAX ? NPKSDI_C(0.02) : 0;
+    npksd_real margin = best < NPKSDI_HUGE && f != t->model_.family_ + same ? NPKSDI_C(0.02) : 0;
     int atoms = fit->tied_[fit->active_[slot]] && !(t->model_.options_.smooth > 0);
     npksdi_tame(&loss, 1);
     if (loss < best - margin * npksdi_abs(best) && (f->kind_ == NPKSD_ESTIMATOR_GAUSS || !atoms)) {
@@ -4116,27 +4019,8 @@ static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, s
     }
 }
 
-/* Has a coordinate chosen this candidate? Constant ones have no choice. */
-static int npksdi_chose(const npksd_tester *t, size_t slot, size_t candidate)
-{
-    return t->fit_.choice_[slot] == candidate
-        && !npksdi_is_constant(&t->model_, t->fit_.active_[slot]);
-}
-
-/* The winner of a coordinate, solved once more on all sums together. */
-static void npksdi_solve_slot(npksd_tester *t, size_t family, size_t slot)
-{
-    npksdi_model *model = &t->model_;
-    const npksdi_family *f = model->family_ + family;
-    size_t i = t->fit_.active_[slot];
-    npksdi_gradient(t, f, slot, 0, t->fit_.splits_, t->fit_.gradient_);
-    npksdi_cholesky_solve(t->fit_.factor_, f->features_, t->fit_.gradient_,
-                          model->theta_ + i * model->features_max_);
-    model->family_of_[i] = (uint32_t)family;
-}
-
-/* Stages: every candidate is judged (AUTO only); the chosen ones are solved. An item is a matrix: of
-   a family, a coordinate (all of them, if shared), a ridge. */
+/* Stages: every candidate is judged (AUTO only); the chosen ones are solved once more on all sums
+   together. An item is a matrix, of a family, a coordinate (all of them, if shared), a ridge. */
 static size_t npksdi_family_items(const npksd_tester *t, const npksdi_family *f)
 {
     return (f->shared_ ? 1 : t->fit_.active_count_) * t->fit_.ridge_count_;
@@ -4150,25 +4034,31 @@ static size_t npksdi_solve_count(const npksd_tester *t)
 }
 static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
 {
+    const npksdi_model *model = &t->model_;
     const npksdi_fit *fit = &t->fit_;
-    const npksdi_family *f = t->model_.family_;
+    const npksdi_family *f = model->family_;
     for (; k >= npksdi_family_items(t, f); f++)
         k -= npksdi_family_items(t, f);
-    size_t family = (size_t)(f - t->model_.family_), ridge = k % fit->ridge_count_;
+    size_t family = (size_t)(f - model->family_), ridge = k % fit->ridge_count_;
     size_t candidate = family * NPKSDI_RIDGES_MAX + ridge, first = k / fit->ridge_count_;
     size_t end = f->shared_ ? fit->active_count_ : first + 1;
-    int wanted = select;
-    for (size_t slot = first; slot < end && !wanted; slot++)
-        wanted = npksdi_chose(t, slot, candidate);
-    if (!wanted)
-        return NPKSD_OK;
-    if (!npksdi_factor(t, f, first, fit->ridge_[ridge], select ? 1 : fit->splits_))
-        return NPKSD_ERROR_NUMERIC;
-    for (size_t slot = first; slot < end; slot++)
-        if (select)
+    int factored = 0;
+    for (size_t slot = first; slot < end; slot++) {
+        size_t i = fit->active_[slot];
+        if (!select && (fit->choice_[slot] != candidate || npksdi_is_constant(model, i)))
+            continue;
+        if (!factored && !npksdi_factor(t, f, first, fit->ridge_[ridge], select ? 1 : fit->splits_))
+            return NPKSD_ERROR_NUMERIC;
+        factored = 1;
+        if (select) {
             npksdi_judge(t, f, slot, candidate);
-        else if (npksdi_chose(t, slot, candidate))
-            npksdi_solve_slot(t, family, slot);
+            continue;
+        }
+        npksd_real *theta = model->theta_ + i * model->features_max_;
+        npksdi_gradient(t, f, slot, 0, fit->splits_, fit->gradient_);
+        npksdi_cholesky_solve(fit->factor_, f->features_, fit->gradient_, theta);
+        model->family_of_[i] = (uint32_t)family;
+    }
     return NPKSD_OK;
 }
 
@@ -4220,24 +4110,23 @@ static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
    counts. With a caller's score and no reference there is no stream of rows; with one family there
    is nothing to select; the wild bootstrap draws nothing at all. */
 #define NPKSDI_STAGES(X)                                                                           \
-    X(KEEP, fit->keep_sets_, status = npksdi_keep_item(t, k))                                      \
+    X(KEEP, fit->keep_sets_, *status = npksdi_keep_item(t, k))                                     \
     X(SCALE, model->m_, npksdi_scale_column(&t->model_, t->fit_.kept_, t->fit_.kept_rows_, k))     \
     X(CONSTANTS, 1, npksdi_scale_constants(&t->model_, t->fit_.column_))                           \
     X(RANGE, model->m_, npksdi_range_item(t, k))                                                   \
-    X(SUMMARY, 2 * npksdi_summary_panels(t), status = npksdi_summary_item(t, k))                   \
-    X(CENTRE, model->centre_count_, status = npksdi_centre_item(t, k))                             \
-    X(BANDWIDTH, o->bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,                   \
+    X(SUMMARY, 2 * npksdi_summary_panels(t), *status = npksdi_summary_item(t, k))                  \
+    X(CENTRE, model->centre_count_, *status = npksdi_centre_item(t, k))                            \
+    X(BANDWIDTH, model->options_.bandwidth > 0 ? 0 : npksdi_shift_count(fit->kept_rows_) + 1,      \
       npksdi_bandwidth_item(t, k))                                                                 \
     X(FREQUENCIES, model->frequency_panels_ + (size_t)model->has_waves_,                           \
       npksdi_draw_frequencies(&t->model_, &t->scratch_, k))                                        \
-    X(STREAM, scored || refers ? fit->sets_ * npksdi_set_items(t) : 0,                             \
-      status = npksdi_stream_item(t, k))                                                           \
-    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, status = npksdi_matrix_item(t, k, 1))  \
-    X(SOLVE, npksdi_solve_count(t), status = npksdi_matrix_item(t, k, 0))                          \
+    X(STREAM, model->family_count_ > 0 || refers ? fit->sets_ * npksdi_set_items(t) : 0,           \
+      *status = npksdi_stream_item(t, k))                                                          \
+    X(SELECT, fit->splits_ > 1 ? npksdi_solve_count(t) : 0, *status = npksdi_matrix_item(t, k, 1)) \
+    X(SOLVE, npksdi_solve_count(t), *status = npksdi_matrix_item(t, k, 0))                         \
     X(REFER, refers ? (model->has_margins_ ? model->m_ : 0) + 1 : 0, npksdi_refer_item(t, k))      \
-    X(PILOT, wild ? 0 : pilot, status = npksdi_sample_item(t, k))                                  \
-    X(REPLICATES, wild ? 0 : each * t->model_.replicates_,                                         \
-      status = npksdi_sample_item(t, pilot + k))
+    X(PILOT, wild ? 0 : pilot, *status = npksdi_sample_item(t, k))                                 \
+    X(REPLICATES, wild ? 0 : each * model->replicates_, *status = npksdi_sample_item(t, pilot + k))
 
 enum {
 #define NPKSDI_ENUM(name, count, item) NPKSDI_STAGE_##name,
@@ -4245,34 +4134,23 @@ enum {
 #undef NPKSDI_ENUM
 };
 
-static size_t npksdi_stage_count(const npksd_tester *t, size_t stage)
+/* How many items has a stage? Given a status, item k is done as well. */
+static size_t npksdi_stage(npksd_tester *t, size_t stage, size_t k, npksd_status *status)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_fit *fit = &t->fit_;
-    const npksd_options *o = &model->options_;
     size_t each = npksdi_data_set_items(t), pilot = npksdi_pilot_sets(model) * each;
-    int scored = model->family_count_ > 0, refers = fit->refers_, wild = npksdi_wild(o);
+    int refers = fit->refers_, wild = npksdi_wild(&model->options_);
     switch (stage) {
 #define NPKSDI_CASE(name, count, item)                                                             \
-    case NPKSDI_STAGE_##name: return count;
+    case NPKSDI_STAGE_##name:                                                                      \
+        if (status != NULL)                                                                        \
+            item;                                                                                  \
+        return count;
         NPKSDI_STAGES(NPKSDI_CASE)
 #undef NPKSDI_CASE
     default: return 0;
     }
-}
-
-static npksd_status npksdi_stage_item(npksd_tester *t, size_t stage, size_t k)
-{
-    size_t pilot = npksdi_pilot_sets(&t->model_) * npksdi_data_set_items(t);
-    npksd_status status = NPKSD_OK;
-    switch (stage) {
-#define NPKSDI_CASE(name, count, item)                                                             \
-    case NPKSDI_STAGE_##name: item; break;
-        NPKSDI_STAGES(NPKSDI_CASE)
-#undef NPKSDI_CASE
-    default: break;
-    }
-    return status;
 }
 
 /* On to the next item; replicates supplied by merge are skipped. */
@@ -4280,8 +4158,8 @@ static void npksdi_skip_done(npksd_tester *t)
 {
     npksdi_schedule *s = &t->schedule_;
     size_t each = npksdi_data_set_items(t);
-    while (s->stage_ < NPKSDI_STAGE_DONE) {
-        size_t count = npksdi_stage_count(t, s->stage_);
+    for (; s->stage_ < NPKSDI_STAGE_DONE; s->stage_++, s->k_ = 0) {
+        size_t count = npksdi_stage(t, s->stage_, 0, NULL);
         int replicates = s->stage_ == NPKSDI_STAGE_REPLICATES;
         while (replicates && s->k_ < count && t->fit_.filled_[s->k_ / each]) {
             size_t rest = each - s->k_ % each;
@@ -4290,8 +4168,6 @@ static void npksdi_skip_done(npksd_tester *t)
         }
         if (s->k_ < count)
             return;
-        s->stage_++;
-        s->k_ = 0;
     }
 }
 
@@ -4299,21 +4175,22 @@ static void npksdi_skip_done(npksd_tester *t)
 static npksd_status npksdi_advance(npksd_tester *t, size_t stage, size_t *items)
 {
     npksdi_schedule *s = &t->schedule_;
-    while (*items > 0 && s->error_ == NPKSD_OK && s->stage_ < stage) {
-        s->error_ = npksdi_stage_item(t, s->stage_, s->k_);
+    for (; *items > 0 && s->error_ == NPKSD_OK && s->stage_ < stage; --*items) {
+        npksdi_stage(t, s->stage_, s->k_, &s->error_);
         s->k_++;
         s->done_++;
-        --*items;
         npksdi_skip_done(t);
     }
-    if (s->error_ != NPKSD_OK)
-        return s->error_;
-    return s->stage_ < stage ? NPKSD_MORE : NPKSD_OK;
+    return s->error_ == NPKSD_OK && s->stage_ < stage ? NPKSD_MORE : s->error_;
 }
 
+static int npksdi_has_reached(const npksd_tester *t, size_t stage)
+{
+    return t->schedule_.error_ == NPKSD_OK && t->schedule_.stage_ >= stage;
+}
 static int npksdi_is_done(const npksd_tester *t)
 {
-    return t->schedule_.error_ == NPKSD_OK && t->schedule_.stage_ == NPKSDI_STAGE_DONE;
+    return npksdi_has_reached(t, NPKSDI_STAGE_DONE);
 }
 
 /* Is the tester's own scratch in use, by a data set or a check that is half done? */
@@ -4355,11 +4232,10 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
     if (k == panels && signs > 0)
         npksdi_draw_signs(model, w, pass);
     NPKSDI_TRY(npksdi_evaluation_item(model, w, k));
-    if (k + 1 < panels + each)
-        return NPKSD_OK;
-    if (pass < signs) {
+    int end = k + 1 == panels + each;
+    if (end && pass < signs) {
         npksdi_record(t, pass);
-    } else { /* the U-statistic at the base bandwidth */
+    } else if (end) { /* the U-statistic at the base bandwidth */
         npksd_real u = model->n_ > 1 ? npksdi_estimate(model, w, model->base_, NULL).u_ : 0;
         t->ksd2_ = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, u);
         t->wild_done_ = 1;
@@ -4487,7 +4363,7 @@ static void npksdi_report_columns(npksd_tester *t, npksd_diagnosis *d)
         if (!model->has_margins_)
             continue;
         npksdi_count_codes(model, w, i, moments);
-        npksdi_put(d->coordinate_distance, i, npksdi_largest_distance(model, w, i));
+        npksdi_put(d->coordinate_distance, i, npksdi_ks_distance(model, w, i));
         npksdi_put(d->coordinate_shift, i, npksdi_column_shift(model, w, i));
     }
 }
@@ -4497,14 +4373,14 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
 {
     const npksdi_model *model = &t->model_;
     const npksdi_scratch *w = &t->scratch_;
-    npksd_real n = (npksd_real)model->n_;
     d->pair_count = 0;
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
             pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
             pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
-            pair.observed = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
+            pair.observed =
+                npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
             pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
             size_t place = d->pair_count;
@@ -4538,8 +4414,7 @@ static void npksdi_report_rows(npksd_tester *t, npksd_real *out)
 }
 
 /* Is there room for the answer, and was what the diagnosis asks for prepared? */
-static int npksdi_can_report(const npksd_tester *t, const npksd_result *result,
-                             const npksd_diagnosis *d)
+static int npksdi_can_report(const npksd_tester *t, const void *result, const npksd_diagnosis *d)
 {
     if (t == NULL || result == NULL || d == NULL)
         return t != NULL && result != NULL;
@@ -4560,14 +4435,12 @@ NPKSDI_DEF npksd_status npksd_tester_check_end(npksd_tester *t, npksd_result *re
                                                npksd_diagnosis *diagnosis)
 {
     NPKSDI_REFUSE(!npksdi_can_report(t, result, diagnosis), NPKSD_ERROR_ARGUMENT);
-    NPKSDI_REFUSE(t->schedule_.check_total_ == 0
-                      || t->schedule_.check_k_ < t->schedule_.check_total_,
-                  NPKSD_ERROR_STATE);
+    npksdi_schedule *s = &t->schedule_;
+    NPKSDI_REFUSE(s->check_total_ == 0 || s->check_k_ < s->check_total_, NPKSD_ERROR_STATE);
     npksdi_describe(t, result);
     npksd_real tolerance = npksdi_tolerance(&t->model_, result->statistic, t->model_.replicates_);
-    npksdi_verdict(&t->model_, t->model_.replicates_, tolerance, 0, t->model_.options_.alpha,
-                   result);
-    t->schedule_.check_total_ = 0;
+    npksdi_verdict(&t->model_, t->model_.replicates_, 1, tolerance, result);
+    s->check_total_ = 0;
     if (diagnosis == NULL)
         return NPKSD_OK;
     if (t->model_.options_.diagnose)
@@ -4620,6 +4493,10 @@ NPKSDI_DEF int npksd_version(void) { return NPKSD_VERSION; }
 #define NPKSDI_MALLOC(bytes) malloc(bytes)
 #define NPKSDI_FREE(ptr)     free(ptr)
 #endif
+static int npksdi_is_half(const npksd_allocator *allocator) /* one function without the other */
+{
+    return (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL);
+}
 static void *npksdi_alloc(const npksd_allocator *allocator, size_t bytes)
 {
     return allocator->alloc_fn != NULL ? allocator->alloc_fn(bytes, allocator->user_data)
@@ -4653,7 +4530,7 @@ static size_t npksdi_tester_plan(npksd_tester *t, size_t n, size_t m, const npks
         t->fit_.pool_blocks_ = (pool->n_ + pool->rows_) / pool->block_;
     }
     t->loaded_ = loaded;
-    npksdi_plan_model(&t->model_, n, m, options, npksdi_kept_rows(options, m));
+    npksdi_plan_model(&t->model_, n, m, options);
     npksdi_plan_fit(t);
     npksdi_room(&walk, 1, 1, sizeof *t);
     npksdi_tester_arrays(t, &walk);
@@ -4689,17 +4566,17 @@ static void npksdi_tester_begin(npksd_tester *t)
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
     for (size_t i = 0; i < m; i++) {
         model->family_of_[i] = NPKSDI_CONSTANT;
+        t->fit_.choice_[i] = t->fit_.splits_ > 1 ? NPKSDI_CONSTANT : 0; /* AUTO: none so far */
+        t->fit_.best_[i] = NPKSDI_HUGE;
         if (model->weights_[i] > 0)
             t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
         if (k < pairs && (m == pairs || npksdi_below(&w->rng_, m - i) < pairs - k))
             model->paired_[k++] = (uint32_t)i; /* a random subset, in order */
     }
-    if (model->has_margins_)
-        npksdi_set_normal_scores(model->normal_scores_);
     if (model->options_.bandwidth > 0)
         npksdi_set_bandwidth(model, model->options_.bandwidth);
     for (size_t stage = 0; stage < NPKSDI_STAGE_DONE; stage++)
-        t->schedule_.total_ += npksdi_stage_count(t, stage);
+        t->schedule_.total_ += npksdi_stage(t, stage, 0, NULL);
     if (t->sample_fn_ == NULL) { /* wild bootstrap: nothing to draw */
         t->schedule_.stage_ = NPKSDI_STAGE_DONE;
         t->schedule_.done_ = t->schedule_.total_;
@@ -4728,16 +4605,19 @@ static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *p
         t->pool_.order_[k] = k;
     if (t->pool_.rows_ > 0)
         t->user_data_ = &t->pool_;
+    if (t->model_.has_margins_)
+        npksdi_set_normal_scores(t->model_.normal_scores_);
     npksdi_scratch_begin(t, &t->scratch_);
     return NPKSD_OK;
 }
 static npksd_status npksdi_tester_build(npksd_tester **tester, size_t n, size_t m,
                                         npksd_sample_fn sample_fn, void *user_data,
-                                        const npksd_options *options, const npksdi_pool *pool,
-                                        uint64_t streams, void *workspace, size_t bytes)
+                                        const npksd_options *options, uint64_t streams,
+                                        void *workspace, size_t bytes)
 {
     npksd_options checked;
     npksd_tester plan;
+    const npksdi_pool *pool = sample_fn == npksdi_pool_sample ? (npksdi_pool *)user_data : NULL;
     NPKSDI_REFUSE(!npksdi_admit(n, m, options, sample_fn != NULL, &checked), NPKSD_ERROR_ARGUMENT);
     npksdi_tester_plan(&plan, n, m, &checked, pool, 0);
     plan.sample_fn_ = sample_fn;
@@ -4756,12 +4636,11 @@ static int npksdi_missing(npksd_tester **tester, const void *needed)
     return tester == NULL || needed == NULL;
 }
 
-NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *options,
-                                          size_t *bytes)
+NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_options *o, size_t *bytes)
 {
     npksd_options checked;
     npksd_tester plan;
-    NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, options, 1, &checked), NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(bytes == NULL || !npksdi_admit(n, m, o, 1, &checked), NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(npksdi_tester_plan(&plan, n, m, &checked, NULL, 0) == 0, NPKSD_ERROR_MEMORY);
     *bytes = plan.memory_bytes_;
     return NPKSD_OK;
@@ -4769,12 +4648,10 @@ NPKSDI_DEF npksd_status npksd_tester_size(size_t n, size_t m, const npksd_option
 
 NPKSDI_DEF npksd_status npksd_tester_init(npksd_tester **tester, size_t n, size_t m,
                                           npksd_sample_fn sample_fn, void *user_data,
-                                          const npksd_options *options, void *workspace,
-                                          size_t bytes)
+                                          const npksd_options *o, void *workspace, size_t bytes)
 {
     NPKSDI_REFUSE(npksdi_missing(tester, workspace), NPKSD_ERROR_ARGUMENT);
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, workspace,
-                               bytes);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, o, 0, workspace, bytes);
 }
 
 NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, size_t m,
@@ -4782,7 +4659,7 @@ NPKSDI_DEF npksd_status npksd_tester_create(npksd_tester **tester, size_t n, siz
                                             const npksd_options *options)
 {
     NPKSDI_REFUSE(npksdi_missing(tester, tester), NPKSD_ERROR_ARGUMENT);
-    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, NULL, 0, NULL, 0);
+    return npksdi_tester_build(tester, n, m, sample_fn, user_data, options, 0, NULL, 0);
 }
 
 NPKSDI_DEF void npksd_tester_destroy(npksd_tester *t)
@@ -4836,8 +4713,7 @@ NPKSDI_DEF npksd_status npksd_tester_scores(npksd_tester *t, const npksd_real *r
     NPKSDI_REFUSE(t == NULL || (count > 0 && (rows == NULL || scores == NULL))
                       || count > SIZE_MAX / sizeof(npksd_real) / t->model_.m_,
                   NPKSD_ERROR_ARGUMENT);
-    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ <= NPKSDI_STAGE_SOLVE
-                      || npksdi_is_busy(t),
+    NPKSDI_REFUSE(!npksdi_has_reached(t, NPKSDI_STAGE_REFER) || npksdi_is_busy(t),
                   NPKSD_ERROR_STATE);
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
@@ -4876,12 +4752,11 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     for (; used < t->model_.replicates_ && reached < h; used++) {
         items = npksdi_data_set_items(t);
         npksd_status status = npksdi_advance(t, NPKSDI_STAGE_DONE, &items);
-        if (status < NPKSD_OK)
-            return status;
+        NPKSDI_REFUSE(status < NPKSD_OK, status);
         volatile npksd_real raised = t->model_.null_[used * t->model_.width_] + tolerance;
         reached += raised >= result->statistic;
     }
-    npksdi_verdict(&t->model_, used, tolerance, reached >= h, t->model_.options_.alpha, result);
+    npksdi_verdict(&t->model_, used, reached < h, tolerance, result);
     result->flags |= reached >= h ? (unsigned)NPKSD_FLAG_STOPPED_EARLY : 0u;
     return NPKSD_OK;
 }
@@ -4933,8 +4808,7 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
     npksd_tester *t;
     npksd_options o = options != NULL ? *options : npksd_default_options();
     NPKSDI_REFUSE(observed == NULL || result == NULL, NPKSD_ERROR_ARGUMENT);
-    if (diagnosis != NULL)
-        o.diagnose = 1;
+    o.diagnose = diagnosis != NULL ? 1 : o.diagnose;
     NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
     return npksdi_run(t, observed, result, diagnosis, null_values);
 }
@@ -4954,8 +4828,7 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
                                              size_t m)
 {
     const char *problem = npksd_options_problem(o, n, m);
-    if (problem != NULL)
-        return problem;
+    NPKSDI_REFUSE(problem != NULL, problem);
     NPKSDI_REFUSE(rows < npksd_samples_minimum(n),
                   "rows: too few synthetic rows (npksd_samples_minimum)");
     NPKSDI_REFUSE(rows > 268435456 - n || rows > SIZE_MAX / 64 / m / sizeof(npksd_real),
@@ -4974,14 +4847,12 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
 NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, size_t n,
                                                     const npksd_real *synthetic, size_t rows,
                                                     size_t m, const npksd_options *options,
-                                                    npksd_result *result,
-                                                    npksd_diagnosis *diagnosis,
+                                                    npksd_result *result, npksd_diagnosis *d,
                                                     npksd_real *null_values)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
     npksd_tester *t;
-    if (diagnosis != NULL)
-        o.diagnose = 1;
+    o.diagnose = d != NULL ? 1 : o.diagnose;
     NPKSDI_REFUSE(observed == NULL || synthetic == NULL || result == NULL
                       || npksd_samples_problem(&o, n, rows, m) != NULL,
                   NPKSD_ERROR_ARGUMENT);
@@ -4990,21 +4861,19 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
     size_t rest = n % o.block, rows_rest = rows % o.block; /* only whole blocks are used */
     npksdi_pool pool = { observed, synthetic, n - rest, rows - rows_rest, m, o.block, 0, NULL };
     o.fit_rows = npksdi_min_size(o.fit_rows, pool.n_ + pool.rows_);
-    NPKSDI_TRY(
-        npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, NULL, &o, &pool, 0, NULL, 0));
-    NPKSDI_TRY(npksdi_run(t, observed, result, diagnosis, null_values));
+    NPKSDI_TRY(npksdi_tester_build(&t, pool.n_, m, npksdi_pool_sample, &pool, &o, 0, NULL, 0));
+    NPKSDI_TRY(npksdi_run(t, observed, result, d, null_values));
     result->flags |= rest + rows_rest > 0 ? (unsigned)NPKSD_FLAG_PARTIAL_BLOCK : 0u;
-    for (size_t a = pool.n_; a < n && diagnosis != NULL; a++)
-        npksdi_put(diagnosis->row_influence, a, 0);
+    for (size_t a = pool.n_; a < n && d != NULL; a++)
+        npksdi_put(d->row_influence, a, 0);
     return NPKSD_OK;
 }
 
 NPKSDI_DEF npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                            const npksd_real *synthetic, size_t rows, size_t m,
-                                           const npksd_options *options, npksd_result *result)
+                                           const npksd_options *o, npksd_result *result)
 {
-    return npksd_test_samples_diagnose(observed, n, synthetic, rows, m, options, result, NULL,
-                                       NULL);
+    return npksd_test_samples_diagnose(observed, n, synthetic, rows, m, o, result, NULL, NULL);
 }
 
 /* ======== >>trials: is the generator fit for testing, and what could a test see? ======== */
@@ -5076,8 +4945,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
         npksd_rng rng = npksd_rng_seeded(&state, seed, NPKSDI_STREAM(NPKSDI_TRIAL, k));
         o.seed = npksdi_word(&rng);
         NPKSD_MEMSET(&one, 0, sizeof one);
-        status =
-            npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, NULL, (k + 1) * own, NULL, 0);
+        status = npksdi_tester_build(&t, n, m, sample_fn, user_data, &o, (k + 1) * own, NULL, 0);
         if (status == NPKSD_OK && k == 0)
             status = npksdi_repeats(t, &t->scratch_, p + runs, &found.repeatable);
         if (status == NPKSD_OK)
@@ -5097,14 +4965,13 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
 
 NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                     npksd_sample_fn alternative_fn, void *alternative_user_data,
-                                    const npksd_options *options, size_t runs,
-                                    npksd_power_result *result)
+                                    const npksd_options *o, size_t runs, npksd_power_result *result)
 {
     npksd_tester *t;
     size_t rejected = 0;
     NPKSDI_REFUSE(sample_fn == NULL || alternative_fn == NULL || result == NULL || runs < 1,
                   NPKSD_ERROR_ARGUMENT);
-    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, options));
+    NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, o));
     npksd_status status = NPKSD_OK;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_result one;
@@ -5112,12 +4979,11 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
         rejected += status == NPKSD_OK && one.reject;
     }
     npksd_tester_destroy(t);
-    if (status != NPKSD_OK)
-        return status;
+    NPKSDI_TRY(status);
     result->runs = runs;
     result->rejected = rejected;
     result->power = npksdi_share(rejected, runs);
-    npksdi_interval(rejected, runs, 0, &result->low, &result->high);
+    npksdi_interval(rejected, runs, 1, &result->low, &result->high);
     return NPKSD_OK;
 }
 
@@ -5154,8 +5020,8 @@ static npksd_status npksdi_admit_replicates(const npksd_tester *t, size_t first,
     NPKSDI_REFUSE(t == NULL || (values == NULL && count > 0) || first > t->model_.replicates_
                       || count > t->model_.replicates_ - first,
                   NPKSD_ERROR_ARGUMENT);
-    NPKSDI_REFUSE(t->schedule_.error_ != NPKSD_OK || t->schedule_.stage_ < NPKSDI_STAGE_REPLICATES
-                      || t->sample_fn_ == NULL || npksdi_wild(&t->model_.options_),
+    NPKSDI_REFUSE(!npksdi_has_reached(t, NPKSDI_STAGE_REPLICATES) || t->sample_fn_ == NULL
+                      || npksdi_wild(&t->model_.options_),
                   NPKSD_ERROR_STATE);
     return NPKSD_OK;
 }
@@ -5282,10 +5148,9 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
                                           npksd_real *memory, const npksd_result *result)
 {
     uint64_t tester = 0;
-    npksd_status status = npksdi_admit_tester(monitor, t, &tester);
-    if (status != NPKSD_OK || memory == NULL || result == NULL)
-        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
-    NPKSDI_REFUSE((monitor->tester_ != 0 && monitor->tester_ != tester)
+    NPKSDI_TRY(npksdi_admit_tester(monitor, t, &tester));
+    NPKSDI_REFUSE(memory == NULL || result == NULL
+                      || (monitor->tester_ != 0 && monitor->tester_ != tester)
                       || result->replicates != t->model_.replicates_
                       || !(npksdi_abs(result->bandwidth - t->model_.bandwidth_) <= 0),
                   NPKSD_ERROR_ARGUMENT);
@@ -5301,11 +5166,10 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
     npksd_real stake = monitor->reserve_ / (4 * (npksd_real)monitor->recordings);
     monitor->reserve_ -= 2 * stake;
     for (int k = 0; k < 2; k++) {
-        npksd_real power = npksdi_kappas[k] - 1;
+        npksd_real power = npksdi_kappas[k] - 1, *sum = monitor->sums_ + k;
         for (size_t j = monitor->terms_ + 1; j <= N; j++)
-            monitor->sums_[k] += NPKSD_EXP(power * NPKSD_LOG((npksd_real)j));
-        npksd_real bet =
-            NPKSD_LOG((npksd_real)N / monitor->sums_[k]) + power * NPKSD_LOG((npksd_real)r);
+            *sum += NPKSD_EXP(power * NPKSD_LOG((npksd_real)j));
+        npksd_real bet = NPKSD_LOG((npksd_real)N / *sum) + power * NPKSD_LOG((npksd_real)r);
         monitor->bets_[k] = npksdi_log_sum(monitor->bets_[k], NPKSD_LOG(stake)) + bet;
         monitor->changes_[k] = npksdi_max(0, monitor->changes_[k]) + bet;
     }
@@ -5326,9 +5190,8 @@ NPKSDI_DEF npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_te
 NPKSDI_DEF npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh)
 {
     uint64_t tester = 0;
-    npksd_status status = npksdi_admit_tester(monitor, fresh, &tester);
-    if (status != NPKSD_OK || monitor->tester_ == tester)
-        return status != NPKSD_OK ? status : NPKSD_ERROR_ARGUMENT;
+    NPKSDI_TRY(npksdi_admit_tester(monitor, fresh, &tester));
+    NPKSDI_REFUSE(monitor->tester_ == tester, NPKSD_ERROR_ARGUMENT);
     monitor->tester_ = tester;
     monitor->kept_ = monitor->terms_ = 0;
     monitor->sums_[0] = monitor->sums_[1] = 0;
@@ -5346,13 +5209,12 @@ static size_t npksdi_blob_whole(npksdi_walk *walk, size_t value, size_t bytes)
     return walk->bad_ ? 0 : (size_t)word;
 }
 /* "npksdblb", format, bytes of a number, bytes of the blob. */
-static const uint64_t NPKSDI_MAGIC = UINT64_C(0x626C6264736B706E);
 enum { NPKSDI_FORMAT = 2, NPKSDI_BLOB_HEAD = 24 };
 
 static void npksdi_blob_head(npksdi_walk *walk, uint64_t total)
 {
-    const uint64_t real = sizeof(npksd_real);
-    const uint64_t head[] = { NPKSDI_MAGIC, NPKSDI_FORMAT | real << 32, total };
+    const uint64_t magic = UINT64_C(0x626C6264736B706E), real = sizeof(npksd_real);
+    const uint64_t head[] = { magic, NPKSDI_FORMAT | real << 32, total };
     for (size_t k = 0; k < 3; k++) {
         uint64_t word = head[k];
         npksdi_blob_word(walk, &word, 8);
@@ -5445,37 +5307,29 @@ static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 
 /* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
    Returns the bytes that it needs, 0 if this is no blob. */
-static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *bytes,
-                               size_t size, const npksd_allocator *allocator)
+static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *blob, size_t size)
 {
     npksd_options o = npksd_default_options();
     npksd_real scales[NPKSD_SCALES_MAX];
     size_t n = 0, m = 0;
     uint64_t sum = 0;
     *walk = npksdi_walk_begin(NPKSDI_READ, NULL);
-    walk->blob_ = (const unsigned char *)bytes;
+    walk->blob_ = (const unsigned char *)blob;
     walk->size_ = size;
-    if (size < NPKSDI_BLOB_HEAD + 8)
-        return 0;
+    NPKSDI_REFUSE(size < NPKSDI_BLOB_HEAD + 8, 0);
     walk->at_ = size - 8;
     npksdi_blob_word(walk, &sum, 8);
     walk->at_ = 0;
-    walk->size_ = size - 8;
     npksdi_blob_head(walk, size);
-    if (walk->bad_ || sum != npksdi_hash(walk->blob_, size - 8))
-        return 0;
+    NPKSDI_REFUSE(walk->bad_ || sum != npksdi_hash(blob, size - 8), 0);
     npksdi_blob_options(walk, &o, &n, &m, scales);
-    o.scales = scales;
-    if (walk->bad_ || npksd_options_problem(&o, n, m) != NULL) /* callbacks are a problem, too */
-        return 0;
-    if (allocator != NULL)
-        o.allocator = *allocator;
+    o.scales = scales; /* callbacks that are missing now are a problem, too: */
+    NPKSDI_REFUSE(walk->bad_ || npksd_options_problem(&o, n, m) != NULL, 0);
     size_t needed = npksdi_tester_plan(plan, n, m, &o, NULL, 1);
     npksdi_walk counter = npksdi_walk_begin(NPKSDI_WRITE, NULL);
     counter.at_ = walk->at_;
-    if (needed > 0)
-        npksdi_blob_body(&counter, plan); /* does the blob hold exactly what these sizes ask for? */
-    return needed > 0 && counter.at_ == size - 8 ? needed : 0;
+    npksdi_blob_body(&counter, plan); /* does the blob hold exactly what these sizes ask for? */
+    return counter.at_ == size - 8 ? needed : 0;
 }
 
 /* A tester from a blob, in the caller's workspace or in memory that it owns. */
@@ -5484,7 +5338,9 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t 
 {
     npksdi_walk walk;
     npksd_tester plan, *t;
-    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, blob, size, allocator) == 0, NPKSD_ERROR_FORMAT);
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, blob, size) == 0, NPKSD_ERROR_FORMAT);
+    if (allocator != NULL)
+        plan.model_.options_.allocator = *allocator;
     NPKSDI_TRY(npksdi_tester_install(&t, &plan, workspace, bytes));
     npksdi_model *model = &t->model_;
     npksdi_blob_body(&walk, t);
@@ -5492,14 +5348,13 @@ static npksd_status npksdi_load(npksd_tester **tester, const void *blob, size_t 
         npksd_tester_destroy(t);
         return NPKSD_ERROR_FORMAT;
     }
-    if (model->has_margins_)
-        npksdi_set_normal_scores(model->normal_scores_);
     for (size_t j = 0; j < model->m_; j++) {
         npksdi_set_ruler(model, j);
         npksdi_set_edge_codes(model, j);
     }
     t->schedule_.stage_ = NPKSDI_STAGE_DONE;
-    t->schedule_.done_ = t->schedule_.total_ = npksdi_stage_count(t, NPKSDI_STAGE_REPLICATES);
+    t->schedule_.total_ = npksdi_stage(t, NPKSDI_STAGE_REPLICATES, 0, NULL);
+    t->schedule_.done_ = t->schedule_.total_;
     *tester = t;
     return NPKSD_OK;
 }
@@ -5510,7 +5365,7 @@ NPKSDI_DEF npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *
     npksdi_walk walk;
     npksd_tester plan;
     NPKSDI_REFUSE(bytes == NULL, NPKSD_ERROR_ARGUMENT);
-    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, bytes, size, NULL) == 0, NPKSD_ERROR_FORMAT);
+    NPKSDI_REFUSE(npksdi_blob_open(&walk, &plan, bytes, size) == 0, NPKSD_ERROR_FORMAT);
     npksd_tester_shape(&plan, n, m);
     if (workspace_bytes != NULL)
         *workspace_bytes = plan.memory_bytes_;
@@ -5527,10 +5382,8 @@ NPKSDI_DEF npksd_status npksd_tester_load_into(npksd_tester **tester, const void
 NPKSDI_DEF npksd_status npksd_tester_load(npksd_tester **tester, const void *bytes, size_t size,
                                           const npksd_allocator *allocator)
 {
-    NPKSDI_REFUSE(
-        npksdi_missing(tester, bytes)
-            || (allocator != NULL && (allocator->alloc_fn == NULL) != (allocator->free_fn == NULL)),
-        NPKSD_ERROR_ARGUMENT);
+    NPKSDI_REFUSE(npksdi_missing(tester, bytes) || (allocator != NULL && npksdi_is_half(allocator)),
+                  NPKSD_ERROR_ARGUMENT);
     return npksdi_load(tester, bytes, size, allocator, NULL, 0);
 }
 
@@ -5542,18 +5395,15 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
                                               const npksd_options *options, npksd_real *out)
 {
     npksd_options o = options != NULL ? *options : npksd_default_options();
-    npksd_real most = 0, unit = 1;
+    npksd_real most = 0, unit = 1; /* times this, numbers have squares that are in range */
     size_t used = npksdi_min_size(count, NPKSDI_MEDIAN_MOST), pairs = 0;
     NPKSDI_REFUSE(rows == NULL || out == NULL || count == 0 || m == 0
-                      || (o.allocator.alloc_fn == NULL) != (o.allocator.free_fn == NULL)
-                      || count > SIZE_MAX / sizeof(npksd_real) / m,
+                      || npksdi_is_half(&o.allocator) || count > SIZE_MAX / sizeof *rows / m,
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(!npksdi_finite(rows, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t i = 0; i < count * m; i++)
         most = npksdi_max(most, npksdi_abs(rows[i]));
-    if (most > NPKSDI_UNSCALED_CLAMP) /* squares of numbers beyond these would leave the range */
-        unit = 1 / most;
-    else if (most < 1 / NPKSDI_UNSCALED_CLAMP)
+    if (most > NPKSDI_UNSCALED_CLAMP || most < 1 / NPKSDI_UNSCALED_CLAMP)
         unit = npksdi_min(NPKSDI_HUGE, 1 / npksdi_max(most, NPKSDI_TINY));
     size_t shifts = count <= NPKSDI_MEDIAN_ALL ? count / 2 : 8; /* all pairs, or spread ones */
     size_t bytes = npksdi_max_size(shifts, 1) * used * sizeof *out;
@@ -5572,15 +5422,13 @@ NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t cou
     }
     npksd_real median = npksdi_median_of(squares, pairs);
     npksdi_free(&o.allocator, squares, bytes);
-    median = median > 0 ? npksdi_max(median / unit, NPKSDI_TINY) : 1;
-    *out = npksdi_min(median, NPKSDI_LARGEST);
+    *out = median > 0 ? npksdi_min(npksdi_max(median / unit, NPKSDI_TINY), NPKSDI_LARGEST) : 1;
     return NPKSD_OK;
 }
 
 /* The number of rows and scores as given, in units of the bandwidth, in a tester planned for it. */
-static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
-                                        const npksd_real *scores, const npksd_real *weights,
-                                        npksd_real *out)
+static npksd_real npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
+                                      const npksd_real *scores, const npksd_real *weights)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
@@ -5608,10 +5456,7 @@ static npksd_status npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
     }
     for (size_t k = model->panels_; k < npksdi_evaluation_items(model); k++)
         npksdi_evaluation_item(model, w, k);
-    npksd_real value = npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
-    NPKSDI_REFUSE(!(npksdi_abs(value) < NPKSDI_HUGE), NPKSD_ERROR_NUMERIC);
-    *out = value;
-    return NPKSD_OK;
+    return npksdi_in_units(model, NPKSD_COMPONENT_STEIN, w->values_[0]);
 }
 
 NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
@@ -5647,9 +5492,11 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.replicates = 0;
     npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
     NPKSDI_TRY(npksdi_tester_install(&t, &plan, NULL, 0));
-    npksd_status status = npksdi_statistic_of(t, rows, scores, weights, out);
+    npksd_real value = npksdi_statistic_of(t, rows, scores, weights);
     npksd_tester_destroy(t);
-    return status;
+    NPKSDI_REFUSE(!(npksdi_abs(value) < NPKSDI_HUGE), NPKSD_ERROR_NUMERIC);
+    *out = value;
+    return NPKSD_OK;
 }
 
 #ifdef __cplusplus
