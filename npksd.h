@@ -424,11 +424,11 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
                                                    size_t m, const npksd_options *options,
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
-/* The same question when the synthetic rows are all there is. Observed and synthetic rows form one
-   pool, which is "the generator" of the diagnosis; the fit uses all of it (the scores fit_rows of
-   it), and a replicate is n rows of it, drawn without replacement. Exact if all rows (or blocks) are
-   exchangeable when they have one source. With few synthetic rows a mode that the generator lacks
-   is seen less well: look at result.out_of_range, too. Not with the wild bootstrap. */
+/* The same question when synthetic rows are all you have of the generator. Observed and synthetic
+   rows form one pool: it is "the generator" of the diagnosis, the fit uses all of it (the scores
+   fit_rows of it), and a replicate is n of its rows, drawn without replacement. Exact if rows (or
+   blocks) from one source are exchangeable. With few synthetic rows, modes that the generator lacks
+   are harder to see: also look at result.out_of_range. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -557,7 +557,7 @@ NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd
 /* ======== tier 3: your own threads or ranks ======== */
 
 typedef struct npksd_worker {
-    npksd_rng rng;        /* zero: the built-in one (a tester with a caller's rng: see below) */
+    npksd_rng rng;        /* zero: built in; without seek_fn numbers depend on the split */
     void *user_data;      /* for sample_fn; NULL: the tester's own */
     void *scratch;        /* NULL: the tester's own, then one thread only */
     size_t scratch_bytes; /* at least npksd_tester_scratch_size */
@@ -587,7 +587,7 @@ NPKSD_API npksd_rng npksd_rng_seeded(npksd_rng_state *state, uint64_t seed, uint
 NPKSD_API npksd_real npksd_uniform(npksd_rng *rng);
 NPKSD_API npksd_real npksd_normal(npksd_rng *rng);
 /* The built-in generator for your own use, with key (seed, stream); uniform on [0, 1), the top 53
-   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 32 layers. */
+   bits (float: 24) of a word; standard normal, exact, by a ziggurat of 64 layers. */
 
 NPKSD_API npksd_options npksd_default_options(void);
 NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t n, size_t m);
@@ -966,18 +966,26 @@ NPKSDI_INLINE npksd_real npksdi_unit(uint64_t word)
 
 NPKSDI_DEF npksd_real npksd_uniform(npksd_rng *rng) { return npksdi_unit(npksdi_word(rng)); }
 
-/* Edges x_0 > x_1 > ... > x_32 = 0 of 32 layers of equal area under exp(-x^2/2) (Marsaglia and
+/* Edges x_0 > x_1 > ... > x_64 = 0 of 64 layers of equal area under exp(-x^2/2) (Marsaglia and
    Tsang 2000); x_1 is where the tail begins and x_0 = area / exp(-x_1^2/2). C adds the last 0. */
 #define NPKSDI_C4(a, b, c, d) NPKSDI_C(a), NPKSDI_C(b), NPKSDI_C(c), NPKSDI_C(d)
-static const npksd_real npksdi_layers[33] = {
-    NPKSDI_C4(3.2692621886778764, 2.9613001212640193, 2.6984480795503906, 2.5242946658509328),
-    NPKSDI_C4(2.3900964859146825, 2.2788075319294364, 2.1823828226197072, 2.0963521737930381),
-    NPKSDI_C4(2.0179560567130405, 1.9453585097705326, 1.8772661272491804, 1.8127244667352644),
-    NPKSDI_C4(1.7510006648376888, 1.6915114275350177, 1.6337764012383425, 1.5773863873327268),
-    NPKSDI_C4(1.5219804712562803, 1.4672285006602168, 1.412816586663357, 1.3584339238885414),
-    NPKSDI_C4(1.3037594526403923, 1.2484467896152394, 1.1921053804941672, 1.1342747701347367),
-    NPKSDI_C4(1.0743867364794227, 1.0117055957226186, 0.94522726782788536, 0.87349447083770621),
-    NPKSDI_C4(0.7942229601008911, 0.70343597322866412, 0.59300635931852027, 0.4406084039418487),
+static const npksd_real npksdi_layers[65] = {
+    NPKSDI_C4(3.500818427736489, 3.2136576271588955, 2.9755475488121644, 2.8214417337669382),
+    NPKSDI_C4(2.7048984408762365, 2.6098964948842036, 2.5289381805576919, 2.4578883927994296),
+    NPKSDI_C4(2.394215238455948, 2.3362511737843306, 2.282836995477057, 2.2331325511090475),
+    NPKSDI_C4(2.1865083181739334, 2.1424795678022336, 2.1006644566838552, 2.0607562912744341),
+    NPKSDI_C4(2.02250456055679, 1.9857015973505135, 1.9501729679923048, 1.9157703997057933),
+    NPKSDI_C4(1.8823664766124529, 1.8498505942678826, 1.8181258262770668, 1.7871064626699489),
+    NPKSDI_C4(1.7567160501140566, 1.7268858116894918, 1.6975533567908509, 1.6686616147182944),
+    NPKSDI_C4(1.6401579418516608, 1.6119933640360701, 1.5841219243153435, 1.5565001123514336),
+    NPKSDI_C4(1.5290863563890632, 1.5018405618916262, 1.474723683277409, 1.4476973167176224),
+    NPKSDI_C4(1.4207233028407451, 1.3937633284849048, 1.3667785163646916, 1.3397289906342563),
+    NPKSDI_C4(1.3125734047423601, 1.2852684155251939, 1.2577680839133579, 1.2300231775504377),
+    NPKSDI_C4(1.2019803434433675, 1.1735811085966904, 1.1447606520554612, 1.1154462707628699),
+    NPKSDI_C4(1.0855554307417705, 1.0549932488310861, 1.0236491793760774, 0.99139256915097789),
+    NPKSDI_C4(0.95806656450075705, 0.92347955596060416, 0.88739282913066832, 0.84950215837842326),
+    NPKSDI_C4(0.80940930996813985, 0.76657585061496408, 0.72024390140576521, 0.66928999392571952),
+    NPKSDI_C4(0.61192851624031013, 0.54502400011307506, 0.46213734103863298, 0.34553857472350096),
 };
 
 /* So many rejections, then a value is accepted: a caller's rng that is stuck must not hang. */
@@ -994,25 +1002,24 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
     return r + x;
 }
 
-static npksd_real npksdi_bell(npksd_real x) { return NPKSD_EXP(NPKSDI_C(-0.5) * x * x); }
-
-/* Ziggurat: one word gives layer (5 bits), sign (1 bit) and position; 9 of 10 draws end there. */
+/* Ziggurat: one word gives layer (6 bits), sign (1 bit) and position, and 19 of 20 draws end there.
+   The others are above the curve if u (exp(-b^2/2) - exp(-a^2/2)) >= exp(-x^2/2) - exp(-a^2/2),
+   a and b the edges. */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
     for (int tries = 0;; tries++) {
         uint64_t word = npksdi_word(rng);
-        size_t layer = (size_t)(word & 31);
-        npksd_real x = npksdi_unit(word) * npksdi_layers[layer];
-        if (x >= npksdi_layers[layer + 1]) { /* not surely under the curve */
-            npksd_real low = npksdi_bell(npksdi_layers[layer]);
-            npksd_real high = npksdi_bell(npksdi_layers[layer + 1]);
-            if (layer == 0)
-                x = npksdi_normal_tail(rng);
-            else if (low + npksdi_unit(npksdi_word(rng)) * (high - low) >= npksdi_bell(x)
-                     && tries < NPKSDI_TRIES)
+        size_t layer = (size_t)(word & 63);
+        npksd_real a = npksdi_layers[layer], b = npksdi_layers[layer + 1], half = NPKSDI_C(0.5);
+        npksd_real x = npksdi_unit(word) * a;
+        if (x >= b && layer == 0) {
+            x = npksdi_normal_tail(rng);
+        } else if (x >= b && tries < NPKSDI_TRIES) {
+            npksd_real height = NPKSD_EXP(half * (a - b) * (a + b)) - 1;
+            if (npksdi_unit(npksdi_word(rng)) * height >= NPKSD_EXP(half * (a - x) * (a + x)) - 1)
                 continue;
         }
-        return x * (npksd_real)(1 - (int)((word >> 4) & 2)); /* the sign: no branch to guess */
+        return x * (npksd_real)(1 - (int)((word >> 5) & 2)); /* the sign: no branch to guess */
     }
 }
 
@@ -2589,7 +2596,8 @@ static npksdi_estimates npksdi_by_pairs(const npksdi_model *model, const npksdi_
 /* ======== >>frequencies: the Stein statistics in linear time ======== */
 
 /* cos and, behind them, sin of count angles, stretched. */
-NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine, const npksd_real *NPKSDI_RESTRICT angle,
+NPKSDI_INLINE void npksdi_angles_to_phases(npksd_real *NPKSDI_RESTRICT cosine,
+                                           const npksd_real *NPKSDI_RESTRICT angle,
                                            npksd_real stretch, size_t count)
 {
     npksd_real *NPKSDI_RESTRICT sine = cosine + count;
@@ -3127,8 +3135,11 @@ static npksd_status npksdi_evaluation_item(const npksdi_model *model, npksdi_scr
     if (k < model->panels_)
         return npksdi_prepare_panel(model, w, k);
     k -= model->panels_;
+    unsigned scored = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MOMENT;
     if (k == npksdi_sum_items(model))
         npksdi_finish_evaluation(model, w);
+    else if (!(model->options_.components & scored) && !w->with_base_)
+        return NPKSD_OK; /* nobody asks for pairs */
     else if (model->options_.features > 0)
         npksdi_frequency_item(model, w, k);
     else
@@ -3361,6 +3372,7 @@ static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, n
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
     X(npksd_real, kept_, owner->kept_rows_, m, LOCAL)                                              \
+    X(npksd_real, panels_, 3 * NPKSDI_T, m, LOCAL)                                                 \
     X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
     X(npksd_real, summary_stats_, npksdi_times(walk, m, d), 4, LOCAL)                              \
     X(npksd_real, factor_, p, p, LOCAL)                                                            \
@@ -3376,7 +3388,8 @@ typedef struct npksdi_fit {
     size_t fit_rows_;              /* scores are fitted to so many, the first ones, and */
     size_t held_from_, held_rows_; /* AUTO chooses by these; the others are for references only */
     int refers_;                   /* there are references, which take every row */
-    size_t part_[3], rows_[3];     /* fitted, held out, others: of the set in work, and so far */
+    size_t part_[3], rows_[3];     /* fitted, held out, others: of the set in work, and so far; */
+    size_t waiting_[3];            /* rows that do not fill a panel yet */
     size_t splits_;                /* 2: with held-out rows (AUTO); 1: without */
     npksd_real ridge_[NPKSDI_RIDGES_MAX];
     size_t ridge_count_, coordinate_sums_, shared_sums_, active_count_, pool_blocks_;
@@ -3874,14 +3887,13 @@ static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
     return NPKSD_OK;
 }
 
-/* A panel of fitted (part 0), held-out (1) or other rows (2) into moments and references. */
-static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows, size_t count,
-                                        size_t part)
+/* The waiting rows of a part: fitted (0), held out (1), others (2); into moments and references. */
+static npksd_status npksdi_stream_panel(npksd_tester *t, size_t part)
 {
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t families = part < 2 ? model->family_count_ : 0;
-    npksdi_scale_panel(model, w, rows, count);
+    size_t families = part < 2 ? model->family_count_ : 0, count = t->fit_.waiting_[part];
+    npksdi_scale_panel(model, w, t->fit_.panels_ + part * NPKSDI_T * model->m_, count);
     for (size_t slot = 0; slot < t->fit_.active_count_ && families > 0; slot++)
         npksdi_add_coordinate(t, count, slot, part);
     for (size_t k = 0; k < families; k++) {
@@ -3897,29 +3909,35 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, const npksd_real *rows,
         for (size_t l = 0; l < count; l++)
             model->counts_[i * (NPKSDI_CODES + 1) + w->codes_[i * NPKSDI_T + l] + 1]++;
     t->fit_.rows_[part] += count;
+    t->fit_.waiting_[part] = 0;
     return npksdi_summary_status(w);
 }
 
-/* Stage: data set after data set, a generator call and then its panels, part by part. */
-static size_t npksdi_set_items(const npksd_tester *t) { return 1 + t->model_.panels_ + 2; }
+/* Stage: data set after data set, a generator call and then its rows, NPKSDI_T an item. They wait
+   until the panel of their part is full, or the stream ends. */
+static size_t npksdi_set_items(const npksd_tester *t) { return 1 + t->model_.panels_; }
 static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 {
-    const npksdi_fit *fit = &t->fit_;
+    npksdi_fit *fit = &t->fit_;
     size_t each = npksdi_set_items(t), set = k / each, n = t->model_.n_, m = t->model_.m_;
     int kept = set + 1 < fit->keep_sets_; /* the last is in the scratch */
     const npksd_real *rows = kept ? fit->kept_ + set * n * m : t->scratch_.rows_;
     if (k == 0) /* until now this held the distances */
-        NPKSD_MEMSET(fit->sums_, 0, 8 * fit->kept_rows_ * sizeof *fit->sums_);
+        npksdi_clear(fit->sums_, 8 * fit->kept_rows_);
     if (k % each == 0)
         return npksdi_take_set(t, set);
-    size_t part = 0, row = (k % each - 1) * NPKSDI_T;
-    for (; part < 3 && row >= fit->part_[part]; part++) {
-        row -= npksdi_padded(fit->part_[part]);
-        rows += fit->part_[part] * m;
+    size_t a = (k % each - 1) * NPKSDI_T, scored = fit->part_[0] + fit->part_[1];
+    size_t end = npksdi_min_size(a + NPKSDI_T, scored + fit->part_[2]);
+    for (; a < end; a++) {
+        size_t part = (size_t)(a >= fit->part_[0]) + (size_t)(a >= scored);
+        size_t to = part * NPKSDI_T + fit->waiting_[part]++;
+        NPKSD_MEMCPY(fit->panels_ + to * m, rows + a * m, m * sizeof *rows);
+        if (fit->waiting_[part] == NPKSDI_T)
+            NPKSDI_TRY(npksdi_stream_panel(t, part));
     }
-    if (part < 3)
-        NPKSDI_TRY(npksdi_stream_panel(t, rows + row * m,
-                                       npksdi_min_size(NPKSDI_T, fit->part_[part] - row), part));
+    for (size_t part = 0; part < 3 && k + 1 == fit->sets_ * each; part++)
+        if (fit->waiting_[part] > 0)
+            NPKSDI_TRY(npksdi_stream_panel(t, part));
     if (k % each + 1 == each)
         npksdi_flush_reference(t);
     return NPKSD_OK;
@@ -5282,6 +5300,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
         npksdi_blob_head(&walk, total);
         npksdi_blob_options(&walk, &o, &t.model_.n_, &t.model_.m_, scales);
         npksdi_blob_body(&walk, &t);
+        NPKSDI_REFUSE(walk.bad_, NPKSD_ERROR_NUMERIC); /* nobody could load it */
         uint64_t sum = writing ? npksdi_hash(walk.block_, walk.at_) : 0;
         npksdi_blob_word(&walk, &sum, 8);
         total = walk.at_;

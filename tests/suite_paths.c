@@ -208,7 +208,7 @@ TEST neighbours_of_other_families(void)
     npksd_rng_state rng_state;
     npksd_rng rng = npksd_rng_seeded(&rng_state, test_seed, 9504);
     options.summary = NPKSD_SUMMARY_ALL;
-    options.fit_rows = 1200;
+    options.fit_rows = 4000;
     mixed_sample(rows, SMALL_N, WIDE, &rng, NULL);
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, WIDE, mixed_sample, NULL, &options));

@@ -82,7 +82,7 @@ TEST stored_statistics(void)
 }
 
 /* Hands out words that npksd_normal turns into the numbers of a list: layer 0 of the ziggurat,
-   which reaches from 0 to x_0 and is safe up to x_1 = 2.96. 16 frequencies have a stream of their own, in
+   which reaches from 0 to x_0 and is safe up to x_1 = 3.21. 16 frequencies have a stream of their own, in
    which their first coordinates come first. */
 typedef struct chosen_normals {
     const npksd_real *list; /* count x m */
@@ -94,10 +94,10 @@ static uint64_t chosen_next(void *user_data)
     chosen_normals *chosen = (chosen_normals *)user_data;
     size_t f = chosen->panel * 16 + chosen->next % 16, k = chosen->next / 16;
     double x = f < chosen->count ? (double)chosen->list[f * chosen->m + k] : 0;
-    double u = fabs(x) / 3.2692621886778764;
+    double u = fabs(x) / 3.500818427736489;
     int bits = FLOAT_BUILD ? 24 : 53;
     chosen->next++;
-    return (uint64_t)(ldexp(u, bits) + 0.5) << (64 - bits) | (x < 0 ? 32 : 0);
+    return (uint64_t)(ldexp(u, bits) + 0.5) << (64 - bits) | (x < 0 ? 64 : 0);
 }
 
 static void chosen_seek(uint64_t stream, void *user_data)
