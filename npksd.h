@@ -1541,10 +1541,10 @@ typedef struct npksdi_kernel {
 
 /* One of the numbers whose maximum is the statistic. */
 typedef struct npksdi_number {
-    unsigned kind_; /* NPKSD_COMPONENT_ */
-    int u_;         /* STEIN, MOMENT: U rather than V */
-    int two_sided_; /* small counts as much as large */
-    size_t at_;     /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
+    unsigned char kind_;      /* NPKSD_COMPONENT_ */
+    unsigned char u_;         /* STEIN, MOMENT: U rather than V */
+    unsigned char two_sided_; /* small counts as much as large */
+    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
 } npksdi_number;
 
 enum {
@@ -1800,7 +1800,8 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
 
 static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided, size_t at)
 {
-    npksdi_number number = { kind, u, two_sided, at };
+    npksdi_number number = { (unsigned char)kind, (unsigned char)u, (unsigned char)two_sided,
+                             (unsigned char)at };
     model->number_[model->number_count_++] = number;
 }
 
@@ -3363,8 +3364,8 @@ static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, n
 /* Memory of fit and replicates: which replicates are there; blocks of the pool in random order; a
    panel of features, row by row; fitted coordinates; do over 5 % of their values repeat? Kept rows,
    caller's units; moment matrices and gradients (before that, pair distances); least, largest, mean
-   and mean square of each t; a factor and what is solved with it; a column; for each coordinate the
-   best J on held-out rows and which candidate (family x ridge) has it. */
+   and mean square of each t; a factor and what is solved with it; a column, later rows that wait;
+   for each coordinate the best J on held-out rows and which candidate (family x ridge) has it. */
 #define NPKSDI_FIT_ARRAYS(X)                                                                       \
     X(uint32_t, filled_, model->options_.replicates, 1, LOCAL)                                     \
     X(uint32_t, order_, owner->pool_blocks_, 1, LOCAL)                                             \
@@ -3372,13 +3373,12 @@ static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, n
     X(uint32_t, active_, m, 1, LOCAL)                                                              \
     X(uint32_t, tied_, m, 1, LOCAL)                                                                \
     X(npksd_real, kept_, owner->kept_rows_, m, LOCAL)                                              \
-    X(npksd_real, panels_, 3 * NPKSDI_T, m, LOCAL)                                                 \
     X(npksd_real, sums_, sums, 1, LOCAL)                                                           \
     X(npksd_real, summary_stats_, npksdi_times(walk, m, d), 4, LOCAL)                              \
     X(npksd_real, factor_, p, p, LOCAL)                                                            \
     X(npksd_real, solution_, p, 1, LOCAL)                                                          \
     X(npksd_real, gradient_, p, 1, LOCAL)                                                          \
-    X(npksd_real, column_, npksdi_max_size(m, owner->kept_rows_), 1, LOCAL)                        \
+    X(npksd_real, column_, npksdi_max_size(3 * NPKSDI_T * m, owner->kept_rows_), 1, LOCAL)         \
     X(npksd_real, best_, m, 1, LOCAL)                                                              \
     X(uint32_t, choice_, m, 1, LOCAL)
 
@@ -3893,7 +3893,7 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, size_t part)
     const npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t families = part < 2 ? model->family_count_ : 0, count = t->fit_.waiting_[part];
-    npksdi_scale_panel(model, w, t->fit_.panels_ + part * NPKSDI_T * model->m_, count);
+    npksdi_scale_panel(model, w, t->fit_.column_ + part * NPKSDI_T * model->m_, count);
     for (size_t slot = 0; slot < t->fit_.active_count_ && families > 0; slot++)
         npksdi_add_coordinate(t, count, slot, part);
     for (size_t k = 0; k < families; k++) {
@@ -3931,7 +3931,7 @@ static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
     for (; a < end; a++) {
         size_t part = (size_t)(a >= fit->part_[0]) + (size_t)(a >= scored);
         size_t to = part * NPKSDI_T + fit->waiting_[part]++;
-        NPKSD_MEMCPY(fit->panels_ + to * m, rows + a * m, m * sizeof *rows);
+        NPKSD_MEMCPY(fit->column_ + to * m, rows + a * m, m * sizeof *rows);
         if (fit->waiting_[part] == NPKSDI_T)
             NPKSDI_TRY(npksdi_stream_panel(t, part));
     }
