@@ -6,7 +6,7 @@
 #include "fuzz.h"
 #include "options.h"
 
-enum { N = 10, M = 3, B = 19, WIDTH = M + 2, CALLS_MOST = 80, BLOB_MOST = 1 << 16 };
+enum { N = 10, M = 3, B = 19, WIDTH = M + 3, CALLS_MOST = 80, BLOB_MOST = 1 << 16 };
 
 static const char *const kinds[] = { "",
                                      "diagnose",

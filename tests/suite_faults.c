@@ -524,7 +524,7 @@ TEST replicates_before_a_failure(int diagnose)
     fault_world world;
     npksd_tester *tester;
     npksd_worker worker;
-    npksd_real all[FAULT_REPLICATES * (2 + FAULT_M)], some[FAULT_REPLICATES * (2 + FAULT_M)];
+    npksd_real all[FAULT_REPLICATES * (3 + FAULT_M)], some[FAULT_REPLICATES * (3 + FAULT_M)];
     memset(&worker, 0, sizeof worker);
     start_world(&world, WITH_FIT);
     world.options.diagnose = diagnose;

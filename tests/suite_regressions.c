@@ -358,7 +358,7 @@ TEST const_means_const(size_t v)
 {
     npksd_options options = variant_options(v);
     npksd_tester *tester = NULL;
-    npksd_real out[SMALL_REPLICATES * (SMALL_M + 2)];
+    npksd_real out[SMALL_REPLICATES * (SMALL_M + 3)];
     size_t bytes = 0, size = 0, done, total;
     npksd_worker worker;
     ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, &bytes));
