@@ -155,7 +155,7 @@ static void measure_columns(comparison *c)
 /* ======== the test ======== */
 
 /* The library names its options with underscores, the tool with dashes. */
-static void check_options(const char *problem)
+void check_options(const char *problem)
 {
     if (!problem)
         return;

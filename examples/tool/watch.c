@@ -4,7 +4,8 @@
  * The tester comes from a program, from disjoint slices of a synthetic file, or from a blob; it is made
  * once and then kept in the state. What the columns are is decided by the source, never by a
  * recording. A recording with more rows than a data set gives its first ones; one with fewer is left
- * out. A run that fails leaves the state as it was. */
+ * out. A tester serves as many recordings as --memory says; then a new one follows, of the next seed
+ * with a program, of a new file otherwise. A run that fails leaves the state as it was. */
 #include "watch.h"
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-enum { MOST_RECORDINGS = 10000 };
 
 /* ======== which recordings ======== */
 
@@ -293,6 +292,7 @@ static void load_blob(watcher *w, const char *file)
     fclose(stream);
     if (npksd_blob_info(w->blob, w->blob_bytes, &w->n, &m, NULL) != NPKSD_OK)
         fail("--load %s: not a blob of npksd_tester_save of this version and precision", file);
+    memset(&w->encoding, 0, sizeof w->encoding);
     w->encoding.count = m;
     w->encoding.columns = (column_info *)memory(NULL, m, sizeof *w->encoding.columns);
     memset(w->encoding.columns, 0, m * sizeof *w->encoding.columns);
@@ -320,39 +320,95 @@ static int shapes_tester(const char *option)
 }
 
 /* The first recording tells how many rows a data set has, unless --rows does, and has the names. */
-static void calibrate(watcher *w, const file_list *files)
+static void make_tester(watcher *w, const char *recording_file)
 {
     settings *s = w->settings;
     npksd_options o = s->options;
     table first;
     o.diagnose = 1;
+    o.alpha = npksd_default_options().alpha; /* that of --alpha is for the monitor */
+    o.seed += w->restarts;
+    table_read(&first, recording_file, &s->format);
+    w->n = s->rows ? s->rows : first.n;
+    if (w->n < 2)
+        fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
+             first.file, w->n);
+    if (s->synthetic)
+        calibrate_slices(w, &o);
+    else
+        calibrate_program(w, &o, &first);
+    list_check(&s->format.leave_out);
+    list_check(&s->format.categories);
+}
+
+static void keep_options(watcher *w)
+{
+    w->settings->rows = w->n;
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        w->kept_values[k] = option_value(w->settings, kept_options[k]);
+}
+
+static void calibrate(watcher *w, const file_list *files)
+{
+    settings *s = w->settings;
     if (s->load) {
         for (size_t k = 0; k < KEPT_OPTIONS; k++)
             if (shapes_tester(kept_options[k]) && is_given(s, kept_options[k]))
                 fail("%s: not with --load; the blob has it", kept_options[k]);
         load_blob(w, s->load);
-    } else {
-        if (files->count == 0)
-            fail("%s: no recording is there yet; the first one tells how many rows a data set has",
-                 s->observed_file);
-        table_read(&first, files->items[0], &s->format);
-        w->n = s->rows ? s->rows : first.n;
-        if (w->n < 2)
-            fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
-                 first.file, w->n);
-        if (s->synthetic)
-            calibrate_slices(w, &o);
-        else
-            calibrate_program(w, &o, &first);
-        list_check(&s->format.leave_out);
-        list_check(&s->format.categories);
-    }
-    s->rows = w->n;
-    for (size_t k = 0; k < KEPT_OPTIONS; k++)
-        w->kept_values[k] = option_value(s, kept_options[k]);
-    check_status(
-        npksd_monitor_begin(&w->monitor, s->watch_alpha, MOST_RECORDINGS, s->options.seed));
-    w->memory = (npksd_real *)memory(NULL, MOST_RECORDINGS, sizeof *w->memory);
+    } else if (files->count == 0)
+        fail("%s: no recording is there yet; the first one tells how many rows a data set has",
+             s->observed_file);
+    else
+        make_tester(w, files->items[0]);
+    keep_options(w);
+    check_status(npksd_monitor_begin(&w->monitor, s->options.alpha, s->memory, s->options.seed));
+    w->memory = (npksd_real *)memory(NULL, s->memory, sizeof *w->memory);
+}
+
+static void load_tester(watcher *w, const char *where)
+{
+    size_t n, m;
+    npksd_tester_destroy(w->tester);
+    check_status(npksd_tester_load(&w->tester, w->blob, w->blob_bytes, NULL));
+    npksd_tester_shape(w->tester, &n, &m);
+    if (n != w->n || m != w->encoding.m)
+        fail("%s: its tester and its columns do not belong together", where);
+}
+
+/* ======== a tester after the other ======== */
+
+int is_full(const watcher *w) { return w->count - w->first >= w->monitor.capacity; }
+
+/* Can there be data sets that the tester in use has not seen? A program makes new ones. */
+static int has_new_source(const watcher *w)
+{
+    return w->settings->program.command != NULL || w->new_file;
+}
+
+/* E goes on, but never with the replicates that earlier recordings were ranked among. */
+static void restart(watcher *w, const char *file)
+{
+    const settings *s = w->settings;
+    size_t rows = w->n;
+    w->restarts++;
+    if (s->load)
+        load_blob(w, s->load);
+    else
+        make_tester(w, file);
+    if (w->n != rows)
+        fail("--load %s: data sets of %zu rows, not of %zu as before", s->load, w->n, rows);
+    keep_options(w);
+    load_tester(w, s->load ? s->load : "the new tester");
+    if (npksd_monitor_restart(&w->monitor, w->tester) != NPKSD_OK)
+        fail("%s: the tester in use under another name; one of another seed should follow",
+             s->load ? s->load : "the new tester");
+    w->first = w->count;
+    w->new_file = 0;
+    note(&w->notes,
+         "A tester has served %zu recordings (--memory), and a new one, of other data sets, follows "
+         "from recording %zu on; evidence and alarms stay.",
+         w->monitor.capacity, w->count + 1);
 }
 
 /* ======== recordings ======== */
@@ -426,8 +482,6 @@ static void add_recording(watcher *w, const char *file, const data *d)
     int reasons = status == NPKSD_OK;
     if (!reasons) /* a blob that was made without diagnose */
         check_status(npksd_tester_check(w->tester, d->rows, &result, NULL));
-    if (w->count == w->monitor.capacity)
-        fail("the state holds %zu recordings and is full; go on with another state", w->count);
     check_status(npksd_monitor_add(&w->monitor, w->tester, w->memory, &result));
     w->recordings = (recording *)memory(w->recordings, w->count + 1, sizeof *w->recordings);
     recording *r = &w->recordings[w->count++];
@@ -458,7 +512,12 @@ static void watch_file(watcher *w, const char *file)
     table t;
     data d;
     table_read(&t, file, &w->settings->format);
-    if (!is_known(w, file, t.checksum)) {
+    int known = is_known(w, file, t.checksum);
+    if (!known && is_full(w) && !has_new_source(w))
+        w->waiting++;
+    else if (!known) {
+        if (is_full(w))
+            restart(w, file);
         match_columns(w, &t);
         encode(&w->encoding, &t, 1, &d, &w->notes);
         if (d.n < w->n)
@@ -472,6 +531,17 @@ static void watch_file(watcher *w, const char *file)
         data_free(&d);
     }
     table_free(&t);
+}
+
+static void note_waiting(watcher *w)
+{
+    int load = w->settings->load != NULL;
+    if (w->waiting)
+        note(&w->notes,
+             "%zu recording%s could not be added: the tester has served %zu (--memory) and must be "
+             "followed by one of other data sets. Go on with %s and %s; --state keeps the evidence.",
+             w->waiting, PLURAL(w->waiting), w->monitor.capacity, load ? "--load" : "--synthetic",
+             load ? "a blob of another seed" : "a file of new rows");
 }
 
 /* ======== the answer ======== */
@@ -560,9 +630,9 @@ static void print_watch_json(const watcher *w)
     printf("{\n    \"npksd\": \"%d.%d.%d\",\n    \"command\": ", NPKSD_VERSION_MAJOR,
            NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
     print_json_string(stdout, w->settings->command);
-    printf(",\n    \"rows\": %zu,\n    \"recordings\": %zu,\n    \"new\": %zu,\n    \"alpha\": "
-           "%.6g,\n",
-           w->n, w->count, w->count - w->before, (double)m->alpha);
+    printf(",\n    \"rows\": %zu,\n    \"recordings\": %zu,\n    \"new\": %zu,\n    "
+           "\"waiting\": %zu,\n    \"testers\": %zu,\n    \"alpha\": %.6g,\n",
+           w->n, w->count, w->count - w->before, w->waiting, w->restarts + 1, (double)m->alpha);
     printf("    \"alarm\": %s,\n    \"alarm_at\": %zu,\n    \"change_alarm\": %s,\n    "
            "\"change_alarm_at\": %zu,\n",
            m->alarm ? "true" : "false", m->alarm_at, m->change_alarm ? "true" : "false",
@@ -661,13 +731,10 @@ int watch(settings *s)
                  s->state ? s->state : "--watch");
         calibrate(&w, &files);
     }
-    check_status(npksd_tester_load(&w.tester, w.blob, w.blob_bytes, NULL));
-    size_t n, m;
-    npksd_tester_shape(w.tester, &n, &m);
-    if (n != w.n || m != w.encoding.m)
-        fail("--state %s: its tester and its columns do not belong together", s->state);
+    load_tester(&w, s->state ? s->state : "--load");
     for (size_t k = 0; k < files.count; k++)
         watch_file(&w, files.items[k]);
+    note_waiting(&w);
     progress_stop();
     if (s->quiet)
         printf("%.6g\n", exp((double)w.monitor.log_evidence));
@@ -677,5 +744,5 @@ int watch(settings *s)
     int good = (!s->state || state_save(&w, s->state))
         && (!s->save || write_beside("--save", s->save, write_blob, &w));
     good &= !s->report || write_beside("--report", s->report, write_watch_page, &w);
-    return good ? has_alarm(&w) : 2;
+    return good && (has_alarm(&w) || !w.waiting) ? has_alarm(&w) : 2;
 }
