@@ -1275,15 +1275,18 @@ def test_report():
         return
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              "--window-size=1040,2300"]
-    for name in ("report.html", "candidates.html"):
-        text("frame.html", f"<iframe id='f' src='{name}' width='400' height='900'></iframe><script>"
-             "onload = () => { let d = document.getElementById('f').contentDocument.documentElement;"
-             "document.title = 'width ' + d.scrollWidth + ' ' + d.querySelectorAll('svg').length }</script>")
-        done = subprocess.run([browser, *flags, "--allow-file-access-from-files", "--dump-dom", "frame.html"],
-                              capture_output=True, text=True, timeout=100)
-        said = done.stdout.split("<title>")[-1].split("<")[0].split()
-        check(f"{name} fits a phone of 400 pixels", said[:1] == ["width"] and int(said[1]) <= 400
-              and int(said[2]) > 3, said)
+    # what may be scrolled on a phone is cut on paper: the rules for print, at the width of a sheet (A4 with margins)
+    for name, pictures in (("report.html", 4), ("candidates.html", 4), ("watch.html", 1)):
+        text(f"print_{name}", Path(name).read_text().replace("@media print", "@media all"))
+        for file, medium, width in ((name, "a phone", 400), (f"print_{name}", "a sheet of paper", 718)):
+            text("frame.html", f"<iframe id='f' src='{file}' width='{width}' height='900'></iframe><script>"
+                 "onload = () => { let d = document.getElementById('f').contentDocument.documentElement;"
+                 "document.title = 'width ' + d.scrollWidth + ' ' + d.querySelectorAll('svg').length }</script>")
+            done = subprocess.run([browser, *flags, "--allow-file-access-from-files", "--dump-dom", "frame.html"],
+                                  capture_output=True, text=True, timeout=100)
+            said = done.stdout.split("<title>")[-1].split("<")[0].split()
+            check(f"{name} fits {medium}", said[:1] == ["width"] and int(said[1]) <= width
+                  and int(said[2]) >= pictures, said)
     for scheme, number, paper in (("light", 1, (0xfb, 0xfa, 0xf7)),
                                   ("dark", 0, (0x15, 0x17, 0x1a))):
         subprocess.run([browser, *flags, f"--blink-settings=preferredColorScheme={number}",

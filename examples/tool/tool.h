@@ -351,7 +351,8 @@ void chart_columns(FILE *out, const comparison *c);
 void chart_histogram(FILE *out, const comparison *c, size_t column);
 void chart_pair(FILE *out, const comparison *c);
 void page_head(FILE *out, const char *title);
-void page_notes(FILE *out, const notes *list);
+/* but: one that stands elsewhere, or NULL */
+void page_notes(FILE *out, const notes *list, const char *but);
 /* Two lines over the recordings, in powers of ten, and the level of the alarm. */
 void chart_evidence(FILE *out, const double *evidence, const double *change, size_t count,
                     double alarm);

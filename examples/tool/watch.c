@@ -684,7 +684,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "</p><p class='muted'>");
     page_text(out, promise);
     fprintf(out, "</p></div>\n");
-    page_notes(out, &w->notes);
+    page_notes(out, &w->notes, NULL);
     fprintf(out,
             "<h2>Evidence over time: <span class='o'>evidence</span> and <span "
             "class='s'>change</span></h2>\n");
@@ -696,8 +696,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "<div class='two'>\n");
     chart_evidence(out, lines, lines + w->count, w->count, -log10((double)w->monitor.alpha));
     fprintf(out,
-            "<div><div "
-            "class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
+            "<div class='list'><div class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
             "<th>evidence</th><th>change</th><th>column</th></tr>\n");
     for (size_t k = w->count; k > 0 && k + SHOWN > w->count; k--)
         page_row(out, &w->recordings[k - 1], k);
