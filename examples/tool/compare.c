@@ -209,7 +209,7 @@ static void make_room(comparison *c)
     c->null_values = space + 4 * m + n;
 }
 
-static void check_status(npksd_status status)
+void check_status(npksd_status status)
 {
     if (status != NPKSD_OK)
         fail("%s", npksd_status_string(status));

@@ -1139,6 +1139,10 @@ def test_watch():
             f"{i},{dice.random()!r},{dice.choice(['red', 'blue'])}\n" for i in range(40)))
     many = [f"prog_night_{k}.csv" for k in range(2, 26)]
     whole = answer("a program makes new testers", "--watch", *many, "--generator", make, *quick, "--memory", 10, code=0)
+    logged = make.replace("srand({seed})", 'srand({seed}); print {seed} >> "seeds.txt"')
+    answer("a program that notes its seeds", "--watch", *many, "--generator", logged, *quick, "--memory", 10, code=0)
+    seeds = Path("seeds.txt").read_text().split()
+    check("no data set serves two testers", len(set(seeds)) > 3 * 219, (len(seeds), len(set(seeds))))
     check("three testers for 24 recordings", whole.get("testers") == 3 and whole.get("recordings") == 24
           and noted(whole, "follows from recording 11 on") and noted(whole, "follows from recording 21 on"), whole)
     answer("a part of them", "--watch", *many[:7], "--generator", make, *quick, "--memory", 10, "--state", "many.state",

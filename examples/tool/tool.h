@@ -279,9 +279,19 @@ typedef struct comparison {
     double seconds;
 } comparison;
 
+/* Random numbers, and which stream they are of: it tells data sets apart. */
+typedef struct stream_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t stream;
+} stream_rng;
+
+npksd_rng follow_streams(stream_rng *s, uint64_t seed);
+
 /* A program, and how what it prints becomes rows of numbers. */
 typedef struct program_source {
     program *program;
+    uint64_t seed; /* what the seeds of its data sets are made of */
     table_format drawn; /* what is known of what it prints */
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
@@ -292,6 +302,7 @@ typedef struct program_source {
 int watch(settings *s); /* watch.c; returns the exit status */
 /* Ends with what npksd_options_set or npksd_options_problem says, if anything. */
 void check_options(const char *problem);
+void check_status(npksd_status status);
 void compare_files(comparison *c);
 void compare_generator(comparison *c, const program_source *source);
 /* npksd_test_diagnose with a program as the generator. */

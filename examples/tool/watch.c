@@ -134,35 +134,21 @@ static file_list find_recordings(const settings *s, notes *said)
 /* Data sets of a synthetic file: each stream of random numbers has a slice of its own. */
 typedef struct slices {
     const data *rows;
-    npksd_rng_state state;
-    npksd_rng inner;
-    uint64_t stream, *streams; /* streams[k] has slice k */
+    stream_rng random;
+    uint64_t *streams; /* streams[k] has slice k */
     size_t used, sets;
 } slices;
-
-static uint64_t slice_word(void *user_data)
-{
-    slices *s = (slices *)user_data;
-    return s->inner.next_fn(s->inner.user_data);
-}
-
-static void slice_seek(uint64_t stream, void *user_data)
-{
-    slices *s = (slices *)user_data;
-    s->stream = stream;
-    s->inner.seek_fn(stream, s->inner.user_data);
-}
 
 static int draw_slice(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     slices *s = (slices *)user_data;
     size_t k = 0;
     rng->next_fn(rng->user_data);
-    while (k < s->used && s->streams[k] != s->stream)
+    while (k < s->used && s->streams[k] != s->random.stream)
         k++;
     if (k == s->sets)
         return 1;
-    s->streams[k] = s->stream;
+    s->streams[k] = s->random.stream;
     s->used += k == s->used;
     memcpy(rows, s->rows->rows + k * count * m, count * m * sizeof *rows);
     return 0;
@@ -175,12 +161,6 @@ static size_t count_sets(const npksd_options *o, size_t n)
            least = n > 20000 ? (200000 + n - 1) / n : 10;
     fit = fit > least ? fit : least;
     return (fit > 2 ? fit : 2) + o->pilot + o->replicates;
-}
-
-static void check_status(npksd_status status)
-{
-    if (status != NPKSD_OK)
-        fail("%s", npksd_status_string(status));
 }
 
 /* For words about a recording: what are means and deviations at the source? d NULL: nobody knows. */
@@ -248,10 +228,7 @@ static void calibrate_slices(watcher *w, const npksd_options *options)
              "%zu rows. Make more, or ask for less with --fit-rows, --pilot and --replicates",
              file, rows.n, needed, w->n, needed * w->n);
     s.streams = (uint64_t *)memory(NULL, s.sets, sizeof *s.streams);
-    s.inner = npksd_rng_seeded(&s.state, o.seed, 0);
-    o.rng.next_fn = slice_word;
-    o.rng.seek_fn = slice_seek;
-    o.rng.user_data = &s;
+    o.rng = follow_streams(&s.random, o.seed);
     take_blob(w, draw_slice, &s, &o);
     keep_moments(w, &rows);
     note(&w->notes, "%zu of the %zu rows of %s made the tester, in data sets of %zu rows.",
@@ -274,6 +251,7 @@ static void calibrate_program(watcher *w, const npksd_options *options, table *f
     c.settings = w->settings;
     c.observed.n = w->n;
     c.observed.m = w->encoding.m;
+    source.seed = options->seed; /* columns were found with that of --seed, always the same */
     watch_program(w, &c, options, &source);
     c.synthetic.m = w->encoding.m;
     keep_moments(w, &c.synthetic);
