@@ -91,10 +91,11 @@ typedef struct given_options {
 static int read_test_option(settings *s, const char *name, const char *value, given_options *given)
 {
     static const char *const fields[][2] = {
-        { "--alpha", "alpha" },       { "--block", "block" },       { "--estimator", "estimator" },
-        { "--features", "features" }, { "--fit-rows", "fit_rows" }, { "--pilot", "pilot" },
-        { "--replicates", "replicates" }, { "--seed", "seed" },     { "--smooth", "smooth" },
-        { "--summary", "summary" }
+        { "--alpha", "alpha" },           { "--block", "block" },
+        { "--estimator", "estimator" },   { "--features", "features" },
+        { "--fit-rows", "fit_rows" },     { "--pilot", "pilot" },
+        { "--replicates", "replicates" }, { "--seed", "seed" },
+        { "--smooth", "smooth" },         { "--summary", "summary" }
     };
     for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
         if (strcmp(name, fields[k][0]) == 0) {

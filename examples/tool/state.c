@@ -257,14 +257,14 @@ int state_load(watcher *w, const char *file)
     w->first = get_count(&r, "first");
     const char *memory_bytes = get(&r, "memory", &length);
     get_recordings(&r, w);
-    for (size_t k = 0; k < KEPT_OPTIONS; k++)
-        check_option(w, file, k);
     if (w->first > w->count || length != (w->count - w->first) * sizeof *w->memory
         || w->monitor.recordings != w->count || w->monitor.capacity < w->count - w->first
         || w->monitor.capacity > MOST_RECORDINGS)
         refuse_state(&r);
     w->memory = (npksd_real *)memory(NULL, w->monitor.capacity, sizeof *w->memory);
     memcpy(w->memory, memory_bytes, length);
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        check_option(w, file, k);
     free(text);
     return 1;
 }

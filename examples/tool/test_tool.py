@@ -1104,6 +1104,7 @@ def test_watch():
                  "--load", "more.blob", code=0)
     check("20 recordings, two blobs", got.get("recordings") == 20 and got.get("testers") == 2, got.get("verdict"))
     # refusals
+    refuse("no pilot to watch", "--pilot: several numbers", "--watch", "sound", *source, "--pilot", "1")
     refuse("no memory", "--memory 0: a number from 1", "--watch", "sound", *source, "--memory", "0")
     text("watch_few.csv", csv(normal_rows(40 * 232 - 1, 2, 61), NAMES))
     refuse("too few synthetic rows to watch", ["9279 rows are too few", "232 data sets of 40 rows", "9280 rows"], "--watch",

@@ -24,8 +24,9 @@ $(BUILD)/npksd: $(TOOL_OBJECTS) $(TOOL_LIBRARY)
 
 # ======== the reader of tables against mutated files ========
 
-# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer. Leaks are left
-# out: a message ends the program, and with it all memory.
+# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer, whose finds stay in
+# build/tool_corpus. Leaks are left out: a message ends the program, and with it all memory. libFuzzer's one
+# process keeps what messages lose, some 50 MB a second: many short runs instead of a long one.
 TOOL_FUZZ_RUNS ?= 1000000
 FUZZ_SECONDS ?= 20
 FUZZ_SOURCES = tool/fuzz_tables.c tool/tables.c tool/columns.c tool/rows.c tool/text.c tool/progress.c

@@ -182,6 +182,7 @@ void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_op
     npksd_tester *tester;
     npksd_status status;
     size_t done, total;
+    check_options(npksd_options_problem(options, w->n, w->encoding.m));
     check_status(npksd_tester_create(&tester, w->n, w->encoding.m, draw, user_data, options));
     while ((status = npksd_tester_step(tester, 16)) == NPKSD_MORE) {
         npksd_tester_progress(tester, &done, &total);
