@@ -176,13 +176,13 @@ static void get_columns(reader *r, watcher *w)
     encoding_name(e);
 }
 
-/* What is given anew must be what it was; what is not given is what it was. Only a full tester without a
-   program must be followed by one of new rows, or by another blob. */
+/* What is given anew must be what it was; what is not given is what it was. But a full tester must be
+   followed by one of new rows, or by another blob; and a file never says which program is started. */
 static void check_option(watcher *w, const char *state, size_t k)
 {
     const char *option = kept_options[k], *kept = w->kept_values[k];
     char *given = is_given(w->settings, option) ? option_value(w->settings, option) : NULL;
-    if (!given && kept)
+    if (!given && kept && strcmp(option, "--generator") != 0 && strcmp(option, "--server") != 0)
         set_option(w->settings, option, kept);
     else if (given && kept && strcmp(given, kept) != 0 && is_full(w)
              && (strcmp(option, "--synthetic") == 0 || strcmp(option, "--load") == 0))

@@ -1148,7 +1148,10 @@ def test_watch():
           and noted(whole, "follows from recording 11 on") and noted(whole, "follows from recording 21 on"), whole)
     answer("a part of them", "--watch", *many[:7], "--generator", make, *quick, "--memory", 10, "--state", "many.state",
            code=0)
-    rest = answer("and by state alone", "--watch", *many, "--state", "many.state", code=0)
+    rest = answer("and by state alone", "--watch", *many, "--state", "many.state", code=2)
+    check("a state starts no program", rest.get("recordings") == 10 and rest.get("waiting") == 14
+          and noted(rest, "--generator or --server as before"), rest.get("notes"))
+    rest = answer("and the rest", "--watch", *many, "--state", "many.state", "--generator", make, code=0)
     check("testers are the same after a break", evidence(rest) == evidence(whole) and rest.get("testers") == 3)
     got = answer("a level that no single test could have", "--watch", "prog_1.csv", "--generator", make, *quick, "--alpha",
                  1e-6, code=0)

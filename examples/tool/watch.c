@@ -359,7 +359,7 @@ static void load_tester(watcher *w, const char *where)
 
 int is_full(const watcher *w) { return w->count - w->first >= w->monitor.capacity; }
 
-/* Can there be data sets that the tester in use has not seen? A program makes new ones. */
+/* Is a source given whose data sets the tester in use has not seen? A program makes new ones. */
 static int has_new_source(const watcher *w)
 {
     return w->settings->program.command != NULL || w->new_file;
@@ -514,13 +514,15 @@ static void watch_file(watcher *w, const char *file)
 
 static void note_waiting(watcher *w)
 {
-    int load = w->settings->load != NULL;
+    const settings *s = w->settings;
     if (w->waiting)
         note(&w->notes,
              "%zu recording%s could not be added: the tester has served %zu (--memory) and must be "
-             "followed by one of other data sets. Go on with %s and %s; --state keeps the evidence.",
-             w->waiting, PLURAL(w->waiting), w->monitor.capacity, load ? "--load" : "--synthetic",
-             load ? "a blob of another seed" : "a file of new rows");
+             "followed by one of other data sets. Go on with %s; --state keeps the evidence.",
+             w->waiting, PLURAL(w->waiting), w->monitor.capacity,
+             s->load            ? "--load and a blob of another seed"
+                 : s->synthetic ? "--synthetic and a file of new rows"
+                                : "--generator or --server as before, for a state starts no program");
 }
 
 /* ======== the answer ======== */
