@@ -18,11 +18,22 @@ of ten or more, normals for each group in no more than the bound.
 `own` is no such pair: the file repeats no row (or few), while n rows drawn from its bootstrap hold about n/2 equal pairs.
 That is a difference, and a test that sees it rejects by right. Measured with 200 bootstraps (faithful and quakes: 100) and
 499 replicates (quakes: 99): esoph is rejected in 95 %, airquality in 21 %, the other seven never, for their means, margins
-and correlations are nearer to the bootstrap's than any draw's. MIRROR leads each rejection. Both files are designs, six ages by four doses by four doses and a calendar of
-days: their rows stand on a grid, far from each other, so that equal rows stand out. Without Day and Month 1 % are rejected
-in airquality. The encoding of columns is not the cause: random halves of esoph, without a repeated row, are rejected in
-33 % against a bootstrap, bootstrapped halves in 5 %, halves against halves in 4 %. So the bound is asserted for seven
-files, and for these two that the tool says what the matter is: rows that were copied, and a p that means nothing.
+and correlations are nearer to the bootstrap's than any draw's. MIRROR leads each rejection.
+
+The encoding of columns is not the cause: `again` and `halves` use the same columns and keep their level. Rows overwritten by
+other rows of the file, which brings repeats, take the rejections away (100 runs for each share of rows):
+
+    share        0   0.1   0.2   0.4   0.7
+    esoph       97    93    74    11     6
+    airquality  20    12     2     2     3
+
+That spoils the even spread of a designed file as well. Random halves tell the two apart for esoph: without a repeat 33 % are
+rejected against a bootstrap, bootstrapped halves 5 %, so repeats matter. For airquality (6 % and 4 %) they do not tell.
+There it takes the calendar: 29 of 100 with Month and Day alone, 1 without both, 0 without Day. Why these two files and not
+the others is not known: of esoph's columns the three of the design alone give 3 of 100, the two counts alone none.
+
+So the bound is asserted for seven files. For these two, left out because of what was measured, only that the tool says what
+the matter is: rows that were copied, and a p that means nothing.
 
 The shuffled warpbreaks (54 rows, six groups) is rejected in 4 % (200 runs); the energy distance and MMD, with permutations
 of the same 0/1 columns, in none of 100. A permutation test that is told which column depends on which (analysis of
