@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Does the tool read what R writes, and is its verdict right?
 
-check_r.py PROGRAM [RUNS]: exports nine of R's data sets with write.csv and its defaults into a temporary folder and runs
-the tool on each, without editing, RUNS times (100; 20 for quakes, which has 1000 rows) against
+check_r.py PROGRAM [RUNS]: exports nine of R's data sets with write.csv and its defaults into a temporary
+folder and runs the tool on each, without editing, RUNS times (100; 20 for quakes, which has 1000 rows)
+against
 
     again     a bootstrap of the file (rows drawn with replacement, ten times as many) against another bootstrap
     halves    one half of its rows, drawn at random, against the other half
@@ -11,34 +12,37 @@ the tool on each, without editing, RUNS times (100; 20 for quakes, which has 100
     normal    the file against numbers from a fitted normal, other columns as in a bootstrap; one normal for each group
               of chickwts, ToothGrowth and warpbreaks
 
-In `again` and `halves` both sides have the same source, so at alpha = 0.05 the rejections of a file are binomial, and more
-than MOST(runs) of them, which has a chance below 1e-4, is a failure. `shuffled` and `normal` must be rejected in nine runs
-of ten or more, normals for each group in no more than the bound.
+In `again` and `halves` both sides have the same source, so at alpha = 0.05 the rejections of a file are
+binomial, and more than most(runs) of them, which has a chance below 1e-4, is a failure. `shuffled` and
+`normal` must be rejected in nine runs of ten or more, normals for each group in no more than the bound.
 
-`own` is no such pair: the file repeats no row (or few), while n rows drawn from its bootstrap hold about n/2 equal pairs.
-That is a difference, and a test that sees it rejects by right. Measured with 200 bootstraps (faithful and quakes: 100) and
-499 replicates (quakes: 99): esoph is rejected in 95 %, airquality in 21 %, the other seven never, for their means, margins
-and correlations are nearer to the bootstrap's than any draw's. MIRROR leads each rejection.
+`own` is no such pair: the file repeats no row (or few), while n rows drawn from its bootstrap hold about n/2
+equal pairs. That is a difference, and a test that sees it rejects by right. Measured with 200 bootstraps
+(faithful and quakes: 100) and 499 replicates (quakes: 99): esoph is rejected in 95 %, airquality in 21 %, the
+other seven never, for their means, margins and correlations are nearer to the bootstrap's than any draw's.
+MIRROR leads each rejection.
 
-The encoding of columns is not the cause: `again` and `halves` use the same columns and keep their level. Rows overwritten by
-other rows of the file, which brings repeats, take the rejections away (100 runs for each share of rows):
+The encoding of columns is not the cause: `again` and `halves` use the same columns and keep their level. Rows
+overwritten by other rows of the file, which brings repeats, take the rejections away (100 runs for each share
+of rows):
 
     share        0   0.1   0.2   0.4   0.7
     esoph       97    93    74    11     6
     airquality  20    12     2     2     3
 
-That spoils the even spread of a designed file as well. Random halves tell the two apart for esoph: without a repeat 33 % are
-rejected against a bootstrap, bootstrapped halves 5 %, so repeats matter. For airquality (6 % and 4 %) they do not tell.
-There it takes the calendar: 29 of 100 with Month and Day alone, 1 without both, 0 without Day. Why these two files and not
-the others is not known: of esoph's columns the three of the design alone give 3 of 100, the two counts alone none.
+That spoils the even spread of a designed file as well. Random halves tell the two apart for esoph: without a
+repeat 33 % are rejected against a bootstrap, bootstrapped halves 5 %, so repeats matter. For airquality (6 %
+and 4 %) they do not tell. There it takes the calendar: 29 of 100 with Month and Day alone, 1 without both, 0
+without Day. Why these two files and not the others is not known: of esoph's columns the three of the design
+alone give 3 of 100, the two counts alone none.
 
-So the bound is asserted for seven files. For these two, left out because of what was measured, only that the tool says what
-the matter is: rows that were copied, and a p that means nothing.
+So the bound is asserted for seven files. For these two, left out because of what was measured, only that the
+tool says what the matter is: rows that were copied, and a p that means nothing.
 
-The shuffled warpbreaks (54 rows, six groups) is rejected in 4 % (200 runs); the energy distance and MMD, with permutations
-of the same 0/1 columns, in none of 100. A permutation test that is told which column depends on which (analysis of
-variance) has p = 0.0003, and with tension as the numbers 0, 1, 2 the tool rejects 44 %: too weak for a test of everything
-at once. It is shown, not asserted.
+The shuffled warpbreaks (54 rows, six groups) is rejected in 4 % (200 runs); the energy distance and MMD, with
+permutations of the same 0/1 columns, in none of 100. A permutation test that is told which column depends on
+which (analysis of variance) has p = 0.0003, and with tension as the numbers 0, 1, 2 the tool rejects 44 %:
+too weak for a test of everything at once. It is shown, not asserted.
 
 Needs Rscript (Debian: r-base-core); without it a visible skip, and a failure when CI=true.
 """
@@ -55,7 +59,8 @@ import tempfile
 EXPORT = r"""
 runs <- as.integer(commandArgs(TRUE))
 groups <- list(chickwts = "feed", ToothGrowth = c("supp", "dose"), warpbreaks = c("wool", "tension"))
-for (name in c("iris", "faithful", "quakes", "airquality", "mtcars", "esoph", "warpbreaks", "ToothGrowth", "chickwts")) {
+sets <- c("iris", "faithful", "quakes", "airquality", "mtcars", "esoph", "warpbreaks", "ToothGrowth", "chickwts")
+for (name in sets) {
     d <- as.data.frame(get(name))
     rows <- 10 * nrow(d)
     write.csv(d, paste0(name, ".csv"))
