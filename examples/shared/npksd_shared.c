@@ -7,8 +7,8 @@
  * npksd_options_set: sets a field of npksd_options by name, from text, so that command lines and
  * bindings need no table of options of their own.
  *
- * A C program that wants npksd_options_set includes this file where it would define
- * NPKSD_IMPLEMENTATION. */
+ * A C program that wants npksd_options_set compiles this file instead of one that defines
+ * NPKSD_IMPLEMENTATION, as the command line tool does (tool/tool.mk). */
 #ifndef NPKSD_API
 #if defined(_WIN32)
 #define NPKSD_API __declspec(dllexport)

@@ -163,9 +163,10 @@ void chart_null(FILE *out, const comparison *c)
     fprintf(out,
             "<text class='small' text-anchor='%s' x='%.1f' y='28'>rejected beyond %.4g</text>\n",
             limit > WIDTH / 2 ? "end" : "start", limit + (limit > WIDTH / 2 ? 4 : -4), threshold);
+    int near = fabs(at - limit) < 130; /* the line must not go through the words of the limit */
     fprintf(out,
-            "<line x1='%.1f' x2='%.1f' y1='16' y2='170' style='stroke:var(%s);stroke-width:3'/>\n",
-            at, at, colour);
+            "<line x1='%.1f' x2='%.1f' y1='%d' y2='170' style='stroke:var(%s);stroke-width:3'/>\n",
+            at, at, near ? 32 : 16, colour);
     int left_side = at > WIDTH / 2;
     fprintf(out,
             "<text text-anchor='%s' x='%.1f' y='12' style='fill:var(%s);font-weight:600'>observed "

@@ -1,95 +1,174 @@
 #!/usr/bin/env python3
 """Does the tool read what R writes, and is its verdict right?
 
-check_r.py PROGRAM: exports nine of R's data sets with write.csv and its defaults into a temporary
-folder, with three synthetic versions of each, and runs the tool on every pair without editing:
+check_r.py PROGRAM [RUNS]: exports nine of R's data sets with write.csv and its defaults into a temporary
+folder and runs the tool on each, without editing, RUNS times (100; 20 for quakes, which has 1000 rows)
+against
 
-    bootstrap   rows drawn with replacement. The file itself must be read and the copies noticed; p is
-                not asserted there, for a bootstrap repeats rows and the file does not, which is a
-                difference. Another bootstrap against it has the same source:      not rejected
-    shuffled    every column drawn by itself, so that the dependence is gone:      rejected
-    normal      numbers from a fitted normal distribution, other columns as in the bootstrap:
-                rejected; one normal for each group of chickwts, ToothGrowth, warpbreaks: not rejected
+    again     a bootstrap of the file (rows drawn with replacement, ten times as many) against another bootstrap
+    halves    one half of its rows, drawn at random, against the other half
+    own       the file itself against a bootstrap of its rows
+    shuffled  the file against columns drawn one by one, so that the dependence is gone
+    normal    the file against numbers from a fitted normal, other columns as in a bootstrap; one normal for each group
+              of chickwts, ToothGrowth and warpbreaks
 
-The dependence in warpbreaks (54 rows, effects of 0.4 standard deviations) is too weak for a test of
-everything at once; its shuffled version is shown, not asserted.
+In `again` and `halves` both sides have the same source, so at alpha = 0.05 the rejections of a file are
+binomial, and more than most(runs) of them, which has a chance below 1e-4, is a failure. `shuffled` and
+`normal` must be rejected in nine runs of ten or more, normals for each group in no more than the bound.
+
+`own` is no such pair: the file repeats no row (or few), while n rows drawn from its bootstrap hold about n/2
+equal pairs. That is a difference, and a test that sees it rejects by right. Measured with 200 bootstraps
+(faithful and quakes: 100) and 499 replicates (quakes: 99): esoph is rejected in 95 %, airquality in 21 %, the
+other seven never, for their means, margins and correlations are nearer to the bootstrap's than any draw's.
+MIRROR leads each rejection.
+
+The encoding of columns is not the cause: `again` and `halves` use the same columns and keep their level. Rows
+overwritten by other rows of the file, which brings repeats, take the rejections away (100 runs for each share
+of rows):
+
+    share        0   0.1   0.2   0.4   0.7
+    esoph       97    93    74    11     6
+    airquality  20    12     2     2     3
+
+That spoils the even spread of a designed file as well. Random halves tell the two apart for esoph: without a
+repeat 33 % are rejected against a bootstrap, bootstrapped halves 5 %, so repeats matter. For airquality (6 %
+and 4 %) they do not tell. There it takes the calendar: 29 of 100 with Month and Day alone, 1 without both, 0
+without Day. Why these two files and not the others is not known: of esoph's columns the three of the design
+alone give 3 of 100, the two counts alone none.
+
+So the bound is asserted for seven files. For these two, left out because of what was measured, only that the
+tool says what the matter is: rows that were copied, and a p that means nothing.
+
+The shuffled warpbreaks (54 rows, six groups) is rejected in 4 % (200 runs); the energy distance and MMD, with
+permutations of the same 0/1 columns, in none of 100. A permutation test that is told which column depends on
+which (analysis of variance) has p = 0.0003, and with tension as the numbers 0, 1, 2 the tool rejects 44 %:
+too weak for a test of everything at once. It is shown, not asserted.
 
 Needs Rscript (Debian: r-base-core); without it a visible skip, and a failure when CI=true.
 """
+import collections
 import json
+import math
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 
 EXPORT = r"""
-set.seed(1)
-sets <- c("iris", "faithful", "quakes", "airquality", "mtcars", "esoph", "warpbreaks", "ToothGrowth", "chickwts")
+runs <- as.integer(commandArgs(TRUE))
 groups <- list(chickwts = "feed", ToothGrowth = c("supp", "dose"), warpbreaks = c("wool", "tension"))
+sets <- c("iris", "faithful", "quakes", "airquality", "mtcars", "esoph", "warpbreaks", "ToothGrowth", "chickwts")
 for (name in sets) {
     d <- as.data.frame(get(name))
     rows <- 10 * nrow(d)
-    drawn <- d[sample(nrow(d), rows, TRUE), , drop = FALSE]
     write.csv(d, paste0(name, ".csv"))
-    write.csv(drawn, paste0(name, "_bootstrap.csv"))
-    write.csv(d[sample(nrow(d), nrow(d), TRUE), , drop = FALSE], paste0(name, "_again.csv"))
-    write.csv(as.data.frame(lapply(d, sample, rows, TRUE)), paste0(name, "_shuffled.csv"))
-    made <- drawn
-    if (!is.null(groups[[name]])) {
-        by <- interaction(d[groups[[name]]])
-        of <- interaction(made[groups[[name]]])
-        value <- setdiff(names(d), groups[[name]])
-        made[[value]] <- rnorm(rows, tapply(d[[value]], by, mean)[of], tapply(d[[value]], by, sd)[of])
-    } else {
-        numbers <- names(d)[sapply(d, is.numeric)]
-        x <- as.matrix(na.omit(d[numbers]))
-        z <- matrix(rnorm(rows * ncol(x)), rows) %*% chol(cov(x) + diag(1e-9, ncol(x)))
-        made[numbers] <- sweep(z, 2, colMeans(x), "+")
+    for (k in 1:runs) {
+        set.seed(k)
+        made <- d[sample(nrow(d), rows, TRUE), , drop = FALSE]
+        if (!is.null(groups[[name]])) {
+            by <- interaction(d[groups[[name]]])
+            of <- interaction(made[groups[[name]]])
+            value <- setdiff(names(d), groups[[name]])
+            made[[value]] <- rnorm(rows, tapply(d[[value]], by, mean)[of], tapply(d[[value]], by, sd)[of])
+        } else {
+            numbers <- names(d)[sapply(d, is.numeric)]
+            x <- as.matrix(na.omit(d[numbers]))
+            z <- matrix(rnorm(rows * ncol(x)), rows) %*% chol(cov(x) + diag(1e-9, ncol(x)))
+            made[numbers] <- sweep(z, 2, colMeans(x), "+")
+        }
+        write.csv(made, paste0(name, "_normal_", k, ".csv"))
     }
-    write.csv(made, paste0(name, "_normal.csv"))
+    cat(name, "")
 }
-cat(sets)
 """
-
-
 BY_GROUP = ("chickwts", "ToothGrowth", "warpbreaks")
-# observed, synthetic, is it rejected (None: not asserted)?
-CASES = (("", "_bootstrap", lambda name: None),
-         ("_again", "_bootstrap", lambda name: False),
-         ("", "_shuffled", lambda name: None if name == "warpbreaks" else True),
-         ("", "_normal", lambda name: name not in BY_GROUP))
+DESIGNS = ("esoph", "airquality")
+ALPHA = 0.05
+NORMALS = 10
 
 
-def compare(program, folder, name, observed, synthetic, wanted):
-    """One run; returns whether all is as it should be."""
-    run = subprocess.run([program, f"{name}{observed}.csv", f"{name}{synthetic}.csv", "--json"], cwd=folder,
-                         capture_output=True, text=True)
-    got = json.loads(run.stdout)
-    if "error" in got:
-        print("X", got["error"])
-        return False
-    copies = got["copies"]
-    good = wanted in (None, got["reject"])
-    if synthetic == "_bootstrap" and observed == "":
-        good &= copies["synthetic_rows"] == got["synthetic_rows_used"]
-    if synthetic != "_bootstrap":
-        good &= not copies["suspicious"]
-    words = {None: "not asserted", True: "rejected", False: "not rejected"}[wanted]
-    print(f"{' ' if good else 'X'} {name + observed:18} {synthetic[1:]:10} p = {got['p_value']:.3f}, "
-          f"wanted: {words:12} {copies['synthetic_rows']} copies{', suspicious' if copies['suspicious'] else ''}", flush=True)
+def most(runs):
+    """The least number that a binomial of this alpha exceeds with a chance below 1e-4."""
+    tail, k = 1.0, -1
+    while tail >= 1e-4:
+        k += 1
+        tail -= math.comb(runs, k) * ALPHA**k * (1 - ALPHA)**(runs - k)
+    return k
+
+
+def rows_of(lines, kind, dice):
+    """Observed and synthetic rows; lines of text stay as R wrote them."""
+    drawn = dice.choices(lines, k=10 * len(lines))
+    if kind == "again":
+        return dice.choices(lines, k=len(lines)), drawn
+    if kind == "halves":
+        mixed = dice.sample(lines, len(lines))
+        return mixed[::2], mixed[1::2]
+    if kind == "shuffled":
+        columns = zip(*(line.split(",") for line in lines))
+        drawn = [",".join(row) for row in zip(*(dice.choices(column, k=len(drawn)) for column in columns))]
+    return lines, drawn
+
+
+def expectation(name, kind, runs):
+    """The least and the most rejections, and in words."""
+    if kind == "shuffled" and name == "warpbreaks":
+        return 0, runs, "shown only"
+    if kind == "own" and name in DESIGNS:
+        return 0, runs, "called copies"
+    if kind == "shuffled" or (kind == "normal" and name not in BY_GROUP):
+        return math.ceil(0.9 * runs), runs, f"at least {math.ceil(0.9 * runs)}"
+    return 0, most(runs), f"at most {most(runs)}"
+
+
+def judge(program, name, kind, runs):
+    """Many runs of one kind; returns whether all is as it should be."""
+    head, *lines = open(f"{name}.csv", encoding="utf-8").read().splitlines()
+    rejected, leading, copies = 0, collections.Counter(), 0
+    for k in range(runs):
+        files = ["observed.csv", "synthetic.csv"]
+        if kind == "normal":
+            files = [f"{name}.csv", f"{name}_normal_{k + 1}.csv"]
+        else:
+            for file, rows in zip(files, rows_of(lines, kind, random.Random(f"{name} {kind} {k}"))):
+                with open(file, "w", encoding="utf-8") as out:
+                    out.write("\n".join([head, *rows, ""]))
+        done = subprocess.run([program, *files, "--json", "--seed", str(k), "--replicates", "199"],
+                              capture_output=True, text=True)
+        got = json.loads(done.stdout)
+        if "error" in got:
+            print("X", name, kind, got["error"])
+            return False
+        rejected += got["reject"]
+        leading[got["leading"]] += got["reject"]
+        copies += got["copies"]["suspicious"]
+    low, high, words = expectation(name, kind, runs)
+    good = low <= rejected <= high
+    if kind == "own" and name in DESIGNS:
+        good &= copies == runs
+    if kind in ("shuffled", "normal"):
+        good &= copies == 0
+    led = ", ".join(f"{component} {count}" for component, count in leading.most_common(2) if count)
+    print(f"{' ' if good else 'X'} {name:11} {kind:8} {rejected:3} of {runs:3} rejected, wanted: {words:13} "
+          f"{f'called copies: {copies} ' if copies else ''}{f'led by {led}' if led else ''}", flush=True)
     return good
 
 
 def main():
     program, strict = os.path.abspath(sys.argv[1]), os.environ.get("CI") == "true"
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     if not shutil.which("Rscript"):
         print("failed" if strict else "skipped", "check_r needs Rscript (r-base-core)", sep=": ")
         sys.exit(strict)
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["Rscript", "-e", EXPORT], cwd=folder, capture_output=True, text=True, check=True)
-        results = [compare(program, folder, name, observed, synthetic, wanted(name))
-                   for name in done.stdout.split() for observed, synthetic, wanted in CASES]
+        os.chdir(folder)
+        done = subprocess.run(["Rscript", "-e", EXPORT, str(NORMALS)], capture_output=True, text=True, check=True)
+        results = [judge(program, name, kind,
+                         NORMALS if kind in ("shuffled", "normal") else max(runs // 5, 1) if name == "quakes" else runs)
+                   for name in done.stdout.split() for kind in ("again", "halves", "own", "shuffled", "normal")]
+        os.chdir("/")
     print(f"{sum(results)} passed, {results.count(False)} failed")
     sys.exit(not all(results))
 

@@ -155,7 +155,7 @@ static void measure_columns(comparison *c)
 /* ======== the test ======== */
 
 /* The library names its options with underscores, the tool with dashes. */
-static void check_options(const char *problem)
+void check_options(const char *problem)
 {
     if (!problem)
         return;
@@ -209,7 +209,7 @@ static void make_room(comparison *c)
     c->null_values = space + 4 * m + n;
 }
 
-static void check_status(npksd_status status)
+void check_status(npksd_status status)
 {
     if (status != NPKSD_OK)
         fail("%s", npksd_status_string(status));

@@ -14,9 +14,7 @@ enum { MOST_AHEAD = 64, SUSPICIOUS = 16, KEPT_ROWS = 2000 };
 typedef struct generator {
     comparison *comparison;
     const program_source *source;
-    npksd_rng_state state;
-    npksd_rng inner;
-    uint64_t stream;
+    stream_rng random;
     npksd_real *last_rows; /* what it printed last */
     size_t equal_calls, kept_room;
 } generator;
@@ -25,15 +23,22 @@ typedef struct generator {
 
 static uint64_t next_word(void *user_data)
 {
-    generator *g = (generator *)user_data;
-    return g->inner.next_fn(g->inner.user_data);
+    stream_rng *s = (stream_rng *)user_data;
+    return s->inner.next_fn(s->inner.user_data);
 }
 
 static void seek_stream(uint64_t stream, void *user_data)
 {
-    generator *g = (generator *)user_data;
-    g->stream = stream;
-    g->inner.seek_fn(stream, g->inner.user_data);
+    stream_rng *s = (stream_rng *)user_data;
+    s->stream = stream;
+    s->inner.seek_fn(stream, s->inner.user_data);
+}
+
+npksd_rng follow_streams(stream_rng *s, uint64_t seed)
+{
+    npksd_rng rng = { next_word, seek_stream, s };
+    s->inner = npksd_rng_seeded(&s->state, seed, 0);
+    return rng;
 }
 
 /* 31 bits: any program can take such a seed. */
@@ -55,8 +60,8 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     uint64_t next[MOST_AHEAD];
     size_t bytes;
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
-        next[k] = stream_seed(s->options.seed, stream + 1 + k);
-    char *text = program_draw(source->program, stream_seed(s->options.seed, stream), next, &bytes);
+        next[k] = stream_seed(source->seed, stream + 1 + k);
+    char *text = program_draw(source->program, stream_seed(source->seed, stream), next, &bytes);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
         fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
@@ -98,6 +103,7 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     *names = *observed; /* all its columns: what the program prints is matched with them */
     names->picked = (size_t *)memory(NULL, observed->m, sizeof *names->picked);
     memcpy(names->picked, observed->picked, observed->m * sizeof *names->picked);
+    source->seed = s->options.seed;
     s->program.rows = rows;
     s->program.columns = observed->columns;
     source->drawn = s->format;
@@ -171,7 +177,7 @@ static void draw_rows(generator *g, uint64_t stream, data *d)
 static void check_seed(generator *g, const npksd_real *rows, size_t bytes)
 {
     data again;
-    draw_rows(g, g->stream, &again);
+    draw_rows(g, g->random.stream, &again);
     if (memcmp(rows, again.rows, bytes) != 0)
         note(&g->comparison->notes,
              "The generator prints other rows when it is given the same seed: the answer is valid, "
@@ -187,7 +193,7 @@ static int draw_data_set(npksd_real *rows, size_t count, size_t m, npksd_rng *rn
     comparison *c = g->comparison;
     data d;
     rng->next_fn(rng->user_data); /* the word that the seed is made of */
-    draw_rows(g, g->stream, &d);
+    draw_rows(g, g->random.stream, &d);
     memcpy(rows, d.rows, count * m * sizeof *rows);
     check_repetition(g, rows, count, m);
     progress_show(fmin((double)c->program_calls / (double)expected_calls(c), 1));
@@ -206,10 +212,7 @@ static void start_generator(generator *g, comparison *c, npksd_options *options,
     memset(g, 0, sizeof *g);
     g->comparison = c;
     g->source = source;
-    g->inner = npksd_rng_seeded(&g->state, options->seed, 0);
-    options->rng.next_fn = next_word;
-    options->rng.seek_fn = seek_stream;
-    options->rng.user_data = g;
+    options->rng = follow_streams(&g->random, options->seed);
 }
 
 npksd_status test_generator(comparison *c, npksd_options *options, const program_source *source)

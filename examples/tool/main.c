@@ -5,8 +5,7 @@
  *     npksd OBSERVED --server CMD [options]       CMD is started once and answers many times
  *
  * Exit: 0 not rejected, 1 rejected, 2 something is wrong with the input. npksd --help says more. */
-#include "tool.h"
-#include <ctype.h>
+#include "watch.h"
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -28,8 +27,7 @@ static void print_help(const char *name)
           "  --report FILE       a page with pictures     --json, --quiet  JSON, or p alone\n"
           "  --columns LIST      test these: names, numbers, ranges 2-5\n"
           "  --leave-out LIST    test all but these       --categories LIST  not numbers\n"
-          "  --missing drop      rows with missing values: drop, or refuse the file\n"
-          "  --header, --no-header  line 1 is names or data (default: as it looks)\n"
+          "  --missing drop      rows with gaps, or refuse; --header, --no-header: line 1\n"
           "  --alpha 0.05        reject if p <= this      --seed 0  any whole number\n"
           "  --replicates 499, --pilot 200, --fit-rows 4000   more: finer, slower\n"
           "  --block 1, --take 1000  files: rows of a session; observed rows at most\n"
@@ -39,6 +37,7 @@ static void print_help(const char *name)
           "  --jobs 1            programs at a time       --timeout 60  s for a data set\n"
           "  --watch FOLDER      many recordings, one false-alarm rate: with --generator,\n"
           "   --server, --synthetic FILE, --load BLOB; --state FILE, --rows N, --save BLOB\n"
+          "   --memory 10000     recordings of a tester; a new one follows, evidence stays\n"
           "Exit status: 0 not rejected, 1 rejected (several: all) or alarm, 2 error.\n"
           "Example, as it is:\n",
           stdout);
@@ -67,16 +66,6 @@ static size_t read_count(const char *option, const char *text, double least, dou
     return (size_t)value;
 }
 
-static uint64_t read_seed(const char *text)
-{
-    char *end;
-    errno = 0;
-    unsigned long long value = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno)
-        fail("--seed %s: a whole number from 0 to 2^64-1 should follow", text);
-    return (uint64_t)value;
-}
-
 /* The place of text in a list of words that ends with NULL. */
 static int read_word(const char *option, const char *text, const char *const *words)
 {
@@ -98,38 +87,26 @@ typedef struct given_options {
     const char *for_files, *for_programs, *for_watching;
 } given_options;
 
+/* Fields of npksd_options, with the library's own sentences about them. */
 static int read_test_option(settings *s, const char *name, const char *value, given_options *given)
 {
-    npksd_options *o = &s->options;
-    if (strcmp(name, "--alpha") == 0)
-        s->watch_alpha = o->alpha = (npksd_real)read_number(name, value, 1e-9, 0.999);
-    else if (strcmp(name, "--replicates") == 0)
-        s->replicates_given = (o->replicates = read_count(name, value, 1, 1e9)) > 0;
-    else if (strcmp(name, "--pilot") == 0)
-        o->pilot = read_count(name, value, 2, 1e9);
-    else if (strcmp(name, "--seed") == 0)
-        o->seed = read_seed(value);
-    else if (strcmp(name, "--block") == 0) {
-        o->block = read_count(name, value, 1, 1e9);
-        given->for_files = o->block > 1 ? "--block" : given->for_files;
-    } else if (strcmp(name, "--take") == 0) {
-        s->take = read_count(name, value, 0, 1e9);
-        given->for_files = "--take";
-    } else if (strcmp(name, "--summary") == 0)
-        o->summary = read_word(name, value, summary_words);
-    else if (strcmp(name, "--estimator") == 0)
-        o->estimator = read_word(name, value, estimator_words);
-    else if (strcmp(name, "--smooth") == 0)
-        o->smooth = (npksd_real)read_number(name, value, 0, 1000);
-    else if (strcmp(name, "--fit-rows") == 0) {
-        o->fit_rows = read_count(name, value, 2, 1e9);
-        given->for_programs = "--fit-rows";
-    } else if (strcmp(name, "--features") == 0) {
-        o->features = read_count(name, value, 0, 1e9);
-        s->features_given = 1;
-    } else
-        return 0;
-    return 1;
+    static const char *const fields[][2] = {
+        { "--alpha", "alpha" },           { "--block", "block" },
+        { "--estimator", "estimator" },   { "--features", "features" },
+        { "--fit-rows", "fit_rows" },     { "--pilot", "pilot" },
+        { "--replicates", "replicates" }, { "--seed", "seed" },
+        { "--smooth", "smooth" },         { "--summary", "summary" }
+    };
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++)
+        if (strcmp(name, fields[k][0]) == 0) {
+            check_options(npksd_options_set(&s->options, fields[k][1], value));
+            if (s->options.block > 1)
+                given->for_files = "--block";
+            if (strcmp(name, "--fit-rows") == 0)
+                given->for_programs = "--fit-rows";
+            return 1;
+        }
+    return 0;
 }
 
 /* Options of --watch. */
@@ -146,6 +123,8 @@ static int read_watch_option(settings *s, const char *name, const char *value, g
         s->synthetic = value;
     else if (strcmp(name, "--rows") == 0)
         s->rows = read_count(name, value, 2, 1e9);
+    else if (strcmp(name, "--memory") == 0)
+        s->memory = read_count(name, value, 1, MOST_RECORDINGS);
     else
         return 0;
     return 1;
@@ -187,7 +166,8 @@ char *option_value(const settings *s, const char *option)
         const char *option;
         double value;
     } numbers[] = { { "--rows", (double)s->rows },
-                    { "--alpha", (double)s->watch_alpha },
+                    { "--memory", (double)s->memory },
+                    { "--alpha", (double)o->alpha },
                     { "--replicates", (double)o->replicates },
                     { "--pilot", (double)o->pilot },
                     { "--fit-rows", (double)o->fit_rows },
@@ -215,6 +195,9 @@ static int read_option(settings *s, const char *name, const char *value, given_o
     } else if (strcmp(name, "--timeout") == 0) {
         s->program.timeout = read_number(name, value, 0, 1e9);
         given->for_programs = "--timeout";
+    } else if (strcmp(name, "--take") == 0) {
+        s->take = read_count(name, value, 0, 1e9);
+        given->for_files = "--take";
     } else if (strcmp(name, "--report") == 0)
         s->report = value;
     else if (strcmp(name, "--columns") == 0)
@@ -233,6 +216,12 @@ static int read_option(settings *s, const char *name, const char *value, given_o
         return read_test_option(s, name, value, given);
     }
     return 1;
+}
+
+void set_option(settings *s, const char *option, const char *value)
+{
+    given_options given = { NULL, NULL, NULL };
+    read_option(s, option, value, &given);
 }
 
 static int read_flag(settings *s, const char *name)
@@ -279,6 +268,9 @@ static void check_watch(const settings *s, const given_options *given)
 static void check_settings(const settings *s, const given_options *given)
 {
     const char *command = s->program.command;
+    if (s->options.summary == NPKSD_SUMMARY_CALLBACK
+        || s->options.estimator == NPKSD_ESTIMATOR_CALLBACK)
+        fail("--summary, --estimator: callback is for programs in C, which have a function to call");
     if (s->json && s->quiet)
         fail("--json and --quiet: one of them, not both");
     if (s->watch) {
@@ -438,7 +430,7 @@ static void test_files(session *run)
 static void choose_features(session *run, size_t n)
 {
     settings *s = &run->settings;
-    if (n <= TAKE_ROWS || s->features_given)
+    if (n <= TAKE_ROWS || is_given(s, "--features"))
         return;
     s->options.features = AUTO_FEATURES;
     note(&run->notes,
@@ -510,7 +502,7 @@ int main(int argc, char **argv)
     s->format.header = -1;
     s->program.jobs = 1;
     s->program.timeout = 60;
-    s->watch_alpha = (npksd_real)0.001;
+    s->memory = 10000;
     s->command = quote_command(argc, argv);
     read_arguments(s, argc, argv);
     if (s->report) {
@@ -520,8 +512,10 @@ int main(int argc, char **argv)
         check_writable("--report", s->report);
     }
     if (s->watch) {
-        if (!s->replicates_given && !s->synthetic)
+        if (!is_given(s, "--replicates") && !s->synthetic)
             s->options.replicates = WATCH_REPLICATES;
+        if (!is_given(s, "--alpha"))
+            s->options.alpha = (npksd_real)0.001;
         return watch(s);
     }
     progress_start();

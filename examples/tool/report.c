@@ -36,14 +36,17 @@ static const char style[] =
     ".o{color:var(--observed);font-weight:600}.s{color:var(--synthetic);font-weight:600}\n"
     ".scroll{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:6px 0}"
     "th,td{text-align:right;padding:3px 12px 3px 0;border-bottom:1px solid var(--rule);"
-    "white-space:nowrap}th:first-child,td:first-child{text-align:left}th{font-weight:600}\n"
+    "white-space:nowrap}th:first-child,td:first-child{text-align:left}th{font-weight:600;white-space:normal}\n"
+    ".list{grid-column:1/-1}.list th:last-child,.list td:last-child{text-align:left;"
+    "white-space:normal;min-width:11em}\n"
     ".settings td{text-align:left;white-space:normal;overflow-wrap:anywhere}"
     ".settings td:first-child{white-space:nowrap;overflow-wrap:normal;vertical-align:top}\n"
     "code{font-size:13px;overflow-wrap:anywhere}\n"
     "@media print{:root{color-scheme:light;" LIGHT "}body{max-width:none;padding:0;font-size:11pt;"
     "background:none;print-color-adjust:exact;-webkit-print-color-adjust:exact}"
-    "figure,tr,.verdict{break-inside:avoid}h2{break-after:avoid}.scroll{overflow:visible}"
-    ".two{grid-template-columns:1fr 1fr}}\n";
+    "figure,tr{break-inside:avoid}h2{break-after:avoid}.two{grid-template-columns:1fr 1fr}"
+    ".scroll{overflow:visible}table{font-size:8.5pt;break-after:avoid}"
+    "th,td{white-space:normal;padding-right:8px;overflow-wrap:break-word}}\n";
 
 /* ======== tables ======== */
 
@@ -208,16 +211,15 @@ static void settings_table(FILE *out, const comparison *candidates, size_t count
 
 /* ======== the page ======== */
 
-void page_notes(FILE *out, const notes *list)
+void page_notes(FILE *out, const notes *list, const char *but)
 {
-    if (list->count == 0)
-        return;
     fprintf(out, "<ul class='notes'>\n");
-    for (size_t k = 0; k < list->count; k++) {
-        fprintf(out, "<li>");
-        page_text(out, list->items[k]);
-        fprintf(out, "</li>\n");
-    }
+    for (size_t k = 0; k < list->count; k++)
+        if (!but || strcmp(list->items[k], but) != 0) {
+            fprintf(out, "<li>");
+            page_text(out, list->items[k]);
+            fprintf(out, "</li>\n");
+        }
     fprintf(out, "</ul>\n");
 }
 
@@ -246,7 +248,7 @@ static void verdict_box(FILE *out, const comparison *c)
     fprintf(out, "</ul><p class='muted'>");
     page_text(out, c->caveat);
     fprintf(out, "</p></div>\n");
-    page_notes(out, &c->notes);
+    page_notes(out, &c->notes, c->warning);
 }
 
 void page_head(FILE *out, const char *title)
@@ -270,7 +272,7 @@ static void page_of_one(FILE *out, const comparison *c)
     page_text(out, c->source);
     fprintf(out, "</span>?</h1>\n");
     verdict_box(out, c);
-    page_notes(out, c->common);
+    page_notes(out, c->common, NULL);
     fprintf(out, "<div class='two'>\n<section><h2>How unusual is it?</h2>\n");
     chart_null(out, c);
     fprintf(out, "</section><section><h2>Which columns?</h2>\n");
@@ -322,7 +324,7 @@ static void page_of_several(FILE *out, const comparison *candidates, size_t coun
     fprintf(out, "<div>");
     ranking_table(out, candidates, r);
     fprintf(out, "</div></div>\n");
-    page_notes(out, candidates[0].common);
+    page_notes(out, candidates[0].common, NULL);
     fprintf(out, "<h2>Side by side, nearest first: %s</h2>\n<div class='side'>\n", colours);
     for (size_t k = 0; k < count; k++) {
         const comparison *c = &candidates[r->order[k]];

@@ -7,10 +7,10 @@
 const char *const kept_options[KEPT_OPTIONS] = {
     "--generator", "--server",   "--synthetic", "--load",       "--rows",       "--alpha",
     "--seed",      "--columns",  "--leave-out", "--categories", "--replicates", "--pilot",
-    "--fit-rows",  "--features", "--summary",   "--estimator"
+    "--fit-rows",  "--features", "--summary",   "--estimator",  "--memory"
 };
 
-static const char magic[] = "npksd watch 2";
+static const char magic[] = "npksd watch 3";
 
 /* ======== writing ======== */
 
@@ -71,7 +71,9 @@ static void put_all(FILE *out, const void *what)
     put(out, "sd", w->sd, w->encoding.m * sizeof *w->sd);
     put(out, "blob", w->blob, w->blob_bytes);
     put(out, "monitor", &w->monitor, sizeof w->monitor);
-    put(out, "memory", w->memory, w->count * sizeof *w->memory);
+    put_count(out, "restarts", w->restarts);
+    put_count(out, "first", w->first);
+    put(out, "memory", w->memory, (w->count - w->first) * sizeof *w->memory);
     put_count(out, "recordings", w->count);
     for (size_t k = 0; k < w->count; k++) {
         const recording *r = &w->recordings[k];
@@ -174,27 +176,27 @@ static void get_columns(reader *r, watcher *w)
     encoding_name(e);
 }
 
-/* What is given anew must be what it was; what is not given is what it was. */
-static void check_option(const watcher *w, const reader *r, size_t k)
+/* What is given anew must be what it was; what is not given is what it was. But a full tester must be
+   followed by one of new rows, or by another blob; and a file never says which program is started. */
+static void check_option(watcher *w, const char *state, size_t k)
 {
     const char *option = kept_options[k], *kept = w->kept_values[k];
     char *given = is_given(w->settings, option) ? option_value(w->settings, option) : NULL;
-    if (given && (!kept || strcmp(given, kept) != 0))
+    if (!given && kept && strcmp(option, "--generator") != 0 && strcmp(option, "--server") != 0)
+        set_option(w->settings, option, kept);
+    else if (given && kept && strcmp(given, kept) != 0 && is_full(w)
+             && (strcmp(option, "--synthetic") == 0 || strcmp(option, "--load") == 0))
+        w->new_file = 1;
+    else if (given && (!kept || strcmp(given, kept) != 0))
         fail("%s %s: the state %s was made with%s %s. Leave the option out to go on with that, or "
              "delete the state to start again",
-             option, given, r->file, kept ? "" : "out", kept ? kept : option);
+             option, given, state, kept ? "" : "out", kept ? kept : option);
     free(given);
 }
 
 static void get_options(reader *r, watcher *w)
 {
     table_format *format = &w->settings->format;
-    struct {
-        const char *option;
-        column_list *list;
-    } lists[] = { { "--columns", &format->use },
-                  { "--leave-out", &format->leave_out },
-                  { "--categories", &format->categories } };
     int header = (int)get_count(r, "header") - 1;
     if (header > 1)
         refuse_state(r);
@@ -203,10 +205,6 @@ static void get_options(reader *r, watcher *w)
         int used = get_count(r, "used") > 0;
         char *value = get_text(r, kept_options[k]);
         w->kept_values[k] = used ? value : NULL;
-        check_option(w, r, k);
-        for (size_t i = 0; used && i < sizeof lists / sizeof *lists; i++)
-            if (strcmp(lists[i].option, kept_options[k]) == 0 && lists[i].list->count == 0)
-                list_read(lists[i].list, lists[i].option, value);
     }
 }
 
@@ -255,13 +253,18 @@ int state_load(watcher *w, const char *file)
     const char *blob = get(&r, "blob", &w->blob_bytes);
     w->blob = copy_text(blob, w->blob_bytes);
     get_exactly(&r, "monitor", &w->monitor, sizeof w->monitor);
+    w->restarts = get_count(&r, "restarts");
+    w->first = get_count(&r, "first");
     const char *memory_bytes = get(&r, "memory", &length);
     get_recordings(&r, w);
-    if (length != w->count * sizeof *w->memory || w->monitor.recordings != w->count
-        || w->monitor.capacity < w->count || w->monitor.capacity > 1000000)
+    if (w->first > w->count || length != (w->count - w->first) * sizeof *w->memory
+        || w->monitor.recordings != w->count || w->monitor.capacity < w->count - w->first
+        || w->monitor.capacity > MOST_RECORDINGS)
         refuse_state(&r);
     w->memory = (npksd_real *)memory(NULL, w->monitor.capacity, sizeof *w->memory);
     memcpy(w->memory, memory_bytes, length);
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        check_option(w, file, k);
     free(text);
     return 1;
 }

@@ -393,12 +393,19 @@ def test_options():
     refuse("an unknown option", "--hurry: there is no such option", *both, "--hurry", "1")
     refuse("an unknown option at the end", "--hurry: there is no such option", *both, "--hurry")
     refuse("a report without a name", "--report: a value should follow", *both, "--report")
-    refuse("an option without value", "a whole number from 0 to 2^64-1 should follow", *both, "--seed")
-    refuse("a word for a number", "--alpha much: a number from", *both, "--alpha", "much")
-    refuse("a number out of range", "--alpha 2: a number from", *both, "--alpha", "2")
-    refuse("half a replicate", "--replicates 9.5: a whole number", *both, "--replicates", "9.5")
-    refuse("a negative seed", "--seed -1", *both, "--seed", "-1")
-    refuse("an unknown summary", "one of these should follow: mean none", *both, "--summary", "x")
+    # the sentences of npksd_options_set
+    refuse("an option without value", "--seed: '' is not a whole number from 0 to 18446744073709551615", *both, "--seed")
+    refuse("a word for a number", "--alpha: 'much' is not a decimal number", *both, "--alpha", "much")
+    refuse("a number out of range", "--alpha: between 0 and 1, exclusive", *both, "--alpha", "2")
+    refuse("half a replicate", "--replicates: '9.5' is not a whole number", *both, "--replicates", "9.5")
+    refuse("a negative seed", "--seed: '-1' is not a whole number", *both, "--seed", "-1")
+    refuse("an unknown summary", "--summary: unknown value 'x'; one of MEAN, NONE", *both, "--summary", "x")
+    refuse("an unknown estimator", "--estimator: unknown value 'x'; one of AUTO", *both, "--estimator", "x")
+    refuse("a fit of one row", "--fit-rows: from 2 to 2^28", "same.csv", "--generator", "x", "--fit-rows", "1")
+    refuse("no pilot", "--pilot: several numbers", *both, "--pilot", "1")
+    for option in ("--summary", "--estimator"):
+        refuse(f"a function for {option}", "callback is for programs in C", *both, option, "callback")
+    refuse("a field that is no option", "--kernel: there is no such option", *both, "--kernel", "imq")
     refuse("a level that cannot be reached", "--replicates: 1/(replicates+1) > alpha", *both,
            "--replicates", "9")
     refuse("blocks longer than a file", "--block 70: same.csv has only 60 rows", *both, "--block",
@@ -1073,7 +1080,32 @@ def test_watch():
     got = answer("other numbers of rows", "--watch", "long_night.csv", "short_night.csv", "--load", "watch.blob", code=0)
     check("the first rows are used, or none", noted(got, "long_night.csv has 55 rows: the first 40")
           and noted(got, "short_night.csv has 39 rows, fewer") and got.get("recordings") == 1, got.get("notes"))
+    # a full memory: with a file, a new one is asked for, and the state goes on with it
+    first = answer("a full memory", "--watch", "sound", *source, "--memory", 10, "--state", "full.state", code=2)
+    check("14 recordings wait", first.get("recordings") == 10 and first.get("waiting") == 14
+          and noted(first, "14 recordings could not be added") and noted(first, "--synthetic and a file of new rows"),
+          first.get("notes"))
+    got = answer("still full", "--watch", "sound", "--state", "full.state", code=2)
+    check("nothing is added", evidence(got) == evidence(first) and got.get("testers") == 1)
+    text("watch_more.csv", csv(normal_rows(40 * (13 + 20 + 199), 2, 62), NAMES))
+    got = answer("a new file", "--watch", *[f"sound/night_{k}.csv" for k in range(1, 16)], "--state", "full.state",
+                 "--synthetic", "watch_more.csv", code=0)
+    check("a new tester follows, and evidence goes on", evidence(got)[:10] == evidence(first) and got.get("testers") == 2
+          and got["recordings"] == 15 and noted(got, "a new one, of other data sets, follows from recording 11 on"), got)
+    check("its first rank is among 200", abs(got["list"][10]["p"] * 200 - round(got["list"][10]["p"] * 200)) < 1e-6)
+    refuse("a new file for a tester that is not full", "was made with watch_more.csv", "--watch", "sound", "--state",
+           "full.state", "--synthetic", "watch_made.csv")
+    answer("a full blob", "--watch", "sound", "--load", "watch.blob", "--memory", 10, "--state", "blob.state", code=2)
+    Path("same.blob").write_bytes(Path("watch.blob").read_bytes())
+    refuse("the same blob again", "the tester in use under another name", "--watch", "sound", "--state", "blob.state",
+           "--load", "same.blob")
+    answer("another blob", "--watch", "narrow.csv", "--synthetic", "watch_more.csv", *quick, "--save", "more.blob")
+    got = answer("and a new one", "--watch", *[f"sound/night_{k}.csv" for k in range(1, 21)], "--state", "blob.state",
+                 "--load", "more.blob", code=0)
+    check("20 recordings, two blobs", got.get("recordings") == 20 and got.get("testers") == 2, got.get("verdict"))
     # refusals
+    refuse("no pilot to watch", "--pilot: several numbers", "--watch", "sound", *source, "--pilot", "1")
+    refuse("no memory", "--memory 0: a number from 1", "--watch", "sound", *source, "--memory", "0")
     text("watch_few.csv", csv(normal_rows(40 * 232 - 1, 2, 61), NAMES))
     refuse("too few synthetic rows to watch", ["9279 rows are too few", "232 data sets of 40 rows", "9280 rows"], "--watch",
            "nights", "--synthetic", "watch_few.csv", *quick)
@@ -1103,6 +1135,27 @@ def test_watch():
     got = answer("a program to watch", "--watch", "prog_1.csv", "--generator", make, *quick, "--state", "prog.state", code=0)
     got = answer("its state", "--watch", "prog_1.csv", "--state", "prog.state", code=0)
     check("one recording", got.get("recordings") == 1 and got.get("new") == 0)
+    for k in range(2, 26):
+        text(f"prog_night_{k}.csv", "id,size,colour\n" + "".join(
+            f"{i},{dice.random()!r},{dice.choice(['red', 'blue'])}\n" for i in range(40)))
+    many = [f"prog_night_{k}.csv" for k in range(2, 26)]
+    whole = answer("a program makes new testers", "--watch", *many, "--generator", make, *quick, "--memory", 10, code=0)
+    logged = make.replace("srand({seed})", 'srand({seed}); print {seed} >> "seeds.txt"')
+    answer("a program that notes its seeds", "--watch", *many, "--generator", logged, *quick, "--memory", 10, code=0)
+    seeds = Path("seeds.txt").read_text().split()
+    check("no data set serves two testers", len(set(seeds)) > 3 * 219, (len(seeds), len(set(seeds))))
+    check("three testers for 24 recordings", whole.get("testers") == 3 and whole.get("recordings") == 24
+          and noted(whole, "follows from recording 11 on") and noted(whole, "follows from recording 21 on"), whole)
+    answer("a part of them", "--watch", *many[:7], "--generator", make, *quick, "--memory", 10, "--state", "many.state",
+           code=0)
+    rest = answer("and by state alone", "--watch", *many, "--state", "many.state", code=2)
+    check("a state starts no program", rest.get("recordings") == 10 and rest.get("waiting") == 14
+          and noted(rest, "--generator or --server as before"), rest.get("notes"))
+    rest = answer("and the rest", "--watch", *many, "--state", "many.state", "--generator", make, code=0)
+    check("testers are the same after a break", evidence(rest) == evidence(whole) and rest.get("testers") == 3)
+    got = answer("a level that no single test could have", "--watch", "prog_1.csv", "--generator", make, *quick, "--alpha",
+                 1e-6, code=0)
+    check("the monitor's level", got.get("alpha") == 1e-6)
     text("prog_2.csv", Path("prog_1.csv").read_text().replace("red", "green"))
     got = answer("another colour", "--watch", "prog_2.csv", "--state", "prog.state", code=0)
     refuse("another program", ["--generator cat: the state prog.state was made with awk", "delete the state"],
@@ -1230,15 +1283,18 @@ def test_report():
         return
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
              "--window-size=1040,2300"]
-    for name in ("report.html", "candidates.html"):
-        text("frame.html", f"<iframe id='f' src='{name}' width='400' height='900'></iframe><script>"
-             "onload = () => { let d = document.getElementById('f').contentDocument.documentElement;"
-             "document.title = 'width ' + d.scrollWidth + ' ' + d.querySelectorAll('svg').length }</script>")
-        done = subprocess.run([browser, *flags, "--allow-file-access-from-files", "--dump-dom", "frame.html"],
-                              capture_output=True, text=True, timeout=100)
-        said = done.stdout.split("<title>")[-1].split("<")[0].split()
-        check(f"{name} fits a phone of 400 pixels", said[:1] == ["width"] and int(said[1]) <= 400
-              and int(said[2]) > 3, said)
+    # what may be scrolled on a phone is cut on paper: the rules for print, at the width of a sheet (A4 with margins)
+    for name, pictures in (("report.html", 4), ("candidates.html", 4), ("watch.html", 1)):
+        text(f"print_{name}", Path(name).read_text().replace("@media print", "@media all"))
+        for file, medium, width in ((name, "a phone", 400), (f"print_{name}", "a sheet of paper", 718)):
+            text("frame.html", f"<iframe id='f' src='{file}' width='{width}' height='900'></iframe><script>"
+                 "onload = () => { let d = document.getElementById('f').contentDocument.documentElement;"
+                 "document.title = 'width ' + d.scrollWidth + ' ' + d.querySelectorAll('svg').length }</script>")
+            done = subprocess.run([browser, *flags, "--allow-file-access-from-files", "--dump-dom", "frame.html"],
+                                  capture_output=True, text=True, timeout=100)
+            said = done.stdout.split("<title>")[-1].split("<")[0].split()
+            check(f"{name} fits {medium}", said[:1] == ["width"] and int(said[1]) <= width
+                  and int(said[2]) >= pictures, said)
     for scheme, number, paper in (("light", 1, (0xfb, 0xfa, 0xf7)),
                                   ("dark", 0, (0x15, 0x17, 0x1a))):
         subprocess.run([browser, *flags, f"--blink-settings=preferredColorScheme={number}",

@@ -13,7 +13,7 @@
 #define TOOL_H
 
 #define _XOPEN_SOURCE 700
-#include "npksd.h"
+#include "npksd_shared.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -240,11 +240,11 @@ typedef struct settings {
     char **files; /* candidates */
     size_t file_count;
     program_settings program; /* command NULL: files */
-    int json, quiet, features_given, replicates_given, refuse_missing;
+    int json, quiet, refuse_missing;
     int watch;
     const char *state, *load, *save, *synthetic; /* of --watch */
-    size_t rows; /* of a data set; 0: those of the first recording */
-    npksd_real watch_alpha;
+    size_t rows;   /* of a data set; 0: those of the first recording */
+    size_t memory; /* recordings that one tester serves */
     size_t take; /* at most so many observed rows; 0 = all */
     npksd_options options;
     table_format format;
@@ -255,6 +255,7 @@ typedef struct settings {
 int is_given(const settings *s, const char *option);
 /* What an option is set to, as text; NULL: nothing. */
 char *option_value(const settings *s, const char *option);
+void set_option(settings *s, const char *option, const char *value);
 
 /* A recording against one source, and what came out. */
 typedef struct comparison {
@@ -278,9 +279,19 @@ typedef struct comparison {
     double seconds;
 } comparison;
 
+/* Random numbers, and which stream they are of: it tells data sets apart. */
+typedef struct stream_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t stream;
+} stream_rng;
+
+npksd_rng follow_streams(stream_rng *s, uint64_t seed);
+
 /* A program, and how what it prints becomes rows of numbers. */
 typedef struct program_source {
     program *program;
+    uint64_t seed; /* what the seeds of its data sets are made of */
     table_format drawn; /* what is known of what it prints */
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
@@ -289,6 +300,9 @@ typedef struct program_source {
 } program_source;
 
 int watch(settings *s); /* watch.c; returns the exit status */
+/* Ends with what npksd_options_set or npksd_options_problem says, if anything. */
+void check_options(const char *problem);
+void check_status(npksd_status status);
 void compare_files(comparison *c);
 void compare_generator(comparison *c, const program_source *source);
 /* npksd_test_diagnose with a program as the generator. */
@@ -348,7 +362,8 @@ void chart_columns(FILE *out, const comparison *c);
 void chart_histogram(FILE *out, const comparison *c, size_t column);
 void chart_pair(FILE *out, const comparison *c);
 void page_head(FILE *out, const char *title);
-void page_notes(FILE *out, const notes *list);
+/* but: one that stands elsewhere, or NULL */
+void page_notes(FILE *out, const notes *list, const char *but);
 /* Two lines over the recordings, in powers of ten, and the level of the alarm. */
 void chart_evidence(FILE *out, const double *evidence, const double *change, size_t count,
                     double alarm);

@@ -2,7 +2,9 @@
 
 TOOL_FILES = text tables columns rows programs generator compare files ranking verdict json charts report watch state progress main
 TOOL_OBJECTS = $(TOOL_FILES:%=$(BUILD)/tool/%.o)
-TOOL_COMPILE = $(CC) -std=c99 $(WARN) $(CFLAGS) -I..
+TOOL_COMPILE = $(CC) -std=c99 $(WARN) $(CFLAGS) -I.. -Ishared
+# npksd.h, and options by name as the bindings have them
+TOOL_LIBRARY = $(BUILD)/npksd_shared.o
 
 .PHONY: npksd
 
@@ -11,32 +13,36 @@ npksd: $(BUILD)/npksd
 $(BUILD)/tool:
 	@mkdir -p $@
 
-$(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h tool/watch.h $(HEADER) | $(BUILD)/tool
+$(BUILD)/tool/%.o: tool/%.c tool/tool.h tool/cells.h tool/watch.h shared/npksd_shared.h $(HEADER) | $(BUILD)/tool
 	$(TOOL_COMPILE) -c $< -o $@
 
-$(BUILD)/npksd: $(TOOL_OBJECTS) $(BUILD)/npksd.o
+$(TOOL_LIBRARY): shared/npksd_shared.c shared/npksd_shared.h $(HEADER) | $(BUILD)
+	$(TOOL_COMPILE) -c $< -o $@
+
+$(BUILD)/npksd: $(TOOL_OBJECTS) $(TOOL_LIBRARY)
 	$(CC) $(CFLAGS) $^ $(LDFLAGS) -o $@ -lm
 
 # ======== the reader of tables against mutated files ========
 
-# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer. Leaks are left
-# out: a message ends the program, and with it all memory.
+# Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer, whose finds stay in
+# build/tool_corpus. Leaks are left out: a message ends the program, and with it all memory. libFuzzer's one
+# process keeps what messages lose, some 50 MB a second: many short runs instead of a long one.
 TOOL_FUZZ_RUNS ?= 1000000
 FUZZ_SECONDS ?= 20
 FUZZ_SOURCES = tool/fuzz_tables.c tool/tables.c tool/columns.c tool/rows.c tool/text.c tool/progress.c
-FUZZ_FLAGS = -std=c99 -g -O1 -I.. -fsanitize=address,undefined -fno-sanitize-recover=all
-FUZZ_LINK = $(BUILD)/npksd.o -lm
+FUZZ_FLAGS = -std=c99 -g -O1 -I.. -Ishared -fsanitize=address,undefined -fno-sanitize-recover=all
+FUZZ_LINK = $(TOOL_LIBRARY) -lm
 NO_LEAKS = ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 
 .PHONY: tool-fuzz tool-libfuzzer tool-mutate check-r
 
-$(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+$(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(TOOL_LIBRARY)
 	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(FUZZ_SOURCES) -o $@ $(FUZZ_LINK))
 
 tool-fuzz: $(BUILD)/fuzz_tables
 	@if [ -x $< ]; then $(NO_LEAKS) $< $(TOOL_FUZZ_RUNS) tool/corpus/*; fi
 
-tool-libfuzzer: $(BUILD)/npksd.o
+tool-libfuzzer: $(TOOL_LIBRARY)
 	@$(call with-flag,clang,-fsanitize=fuzzer-no-link,clang $(FUZZ_FLAGS) -fsanitize=fuzzer -DTOOL_LIBFUZZER \
 		$(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK) && mkdir -p $(BUILD)/tool_corpus && \
 		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -detect_leaks=0 \
@@ -48,9 +54,11 @@ TOOL_MUTATIONS ?= 500
 tool-mutate: $(BUILD)/npksd_asan
 	@if [ -x $< ]; then $(NO_LEAKS) $(PYTHON) tool/mutate.py $< $(TOOL_MUTATIONS); fi
 
-$(BUILD)/npksd_asan: $(TOOL_FILES:%=tool/%.c) tool/tool.h tool/cells.h $(BUILD)/npksd.o
+$(BUILD)/npksd_asan: $(TOOL_FILES:%=tool/%.c) tool/tool.h tool/cells.h $(TOOL_LIBRARY)
 	@$(call with-flag,$(CC),-fsanitize=address$(,)undefined,$(CC) $(FUZZ_FLAGS) $(TOOL_FILES:%=tool/%.c) -o $@ $(FUZZ_LINK))
 
-# R's own data sets, exported with its defaults (r-base-core)
+# R's own data sets, exported with its defaults (r-base-core); seven minutes, R_RUNS=20 is quicker
+R_RUNS ?= 100
+
 check-r: $(BUILD)/npksd
-	@$(call with,$(PYTHON),$(PYTHON) tool/check_r.py $<)
+	@$(call with,$(PYTHON),$(PYTHON) tool/check_r.py $< $(R_RUNS))

@@ -4,7 +4,8 @@
  * The tester comes from a program, from disjoint slices of a synthetic file, or from a blob; it is made
  * once and then kept in the state. What the columns are is decided by the source, never by a
  * recording. A recording with more rows than a data set gives its first ones; one with fewer is left
- * out. A run that fails leaves the state as it was. */
+ * out. A tester serves as many recordings as --memory says; then a new one follows, of the next seed
+ * with a program, of a new file otherwise. A run that fails leaves the state as it was. */
 #include "watch.h"
 #include <dirent.h>
 #include <errno.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-enum { MOST_RECORDINGS = 10000 };
 
 /* ======== which recordings ======== */
 
@@ -135,35 +134,21 @@ static file_list find_recordings(const settings *s, notes *said)
 /* Data sets of a synthetic file: each stream of random numbers has a slice of its own. */
 typedef struct slices {
     const data *rows;
-    npksd_rng_state state;
-    npksd_rng inner;
-    uint64_t stream, *streams; /* streams[k] has slice k */
+    stream_rng random;
+    uint64_t *streams; /* streams[k] has slice k */
     size_t used, sets;
 } slices;
-
-static uint64_t slice_word(void *user_data)
-{
-    slices *s = (slices *)user_data;
-    return s->inner.next_fn(s->inner.user_data);
-}
-
-static void slice_seek(uint64_t stream, void *user_data)
-{
-    slices *s = (slices *)user_data;
-    s->stream = stream;
-    s->inner.seek_fn(stream, s->inner.user_data);
-}
 
 static int draw_slice(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     slices *s = (slices *)user_data;
     size_t k = 0;
     rng->next_fn(rng->user_data);
-    while (k < s->used && s->streams[k] != s->stream)
+    while (k < s->used && s->streams[k] != s->random.stream)
         k++;
     if (k == s->sets)
         return 1;
-    s->streams[k] = s->stream;
+    s->streams[k] = s->random.stream;
     s->used += k == s->used;
     memcpy(rows, s->rows->rows + k * count * m, count * m * sizeof *rows);
     return 0;
@@ -176,12 +161,6 @@ static size_t count_sets(const npksd_options *o, size_t n)
            least = n > 20000 ? (200000 + n - 1) / n : 10;
     fit = fit > least ? fit : least;
     return (fit > 2 ? fit : 2) + o->pilot + o->replicates;
-}
-
-static void check_status(npksd_status status)
-{
-    if (status != NPKSD_OK)
-        fail("%s", npksd_status_string(status));
 }
 
 /* For words about a recording: what are means and deviations at the source? d NULL: nobody knows. */
@@ -203,6 +182,7 @@ void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_op
     npksd_tester *tester;
     npksd_status status;
     size_t done, total;
+    check_options(npksd_options_problem(options, w->n, w->encoding.m));
     check_status(npksd_tester_create(&tester, w->n, w->encoding.m, draw, user_data, options));
     while ((status = npksd_tester_step(tester, 16)) == NPKSD_MORE) {
         npksd_tester_progress(tester, &done, &total);
@@ -249,10 +229,7 @@ static void calibrate_slices(watcher *w, const npksd_options *options)
              "%zu rows. Make more, or ask for less with --fit-rows, --pilot and --replicates",
              file, rows.n, needed, w->n, needed * w->n);
     s.streams = (uint64_t *)memory(NULL, s.sets, sizeof *s.streams);
-    s.inner = npksd_rng_seeded(&s.state, o.seed, 0);
-    o.rng.next_fn = slice_word;
-    o.rng.seek_fn = slice_seek;
-    o.rng.user_data = &s;
+    o.rng = follow_streams(&s.random, o.seed);
     take_blob(w, draw_slice, &s, &o);
     keep_moments(w, &rows);
     note(&w->notes, "%zu of the %zu rows of %s made the tester, in data sets of %zu rows.",
@@ -275,6 +252,7 @@ static void calibrate_program(watcher *w, const npksd_options *options, table *f
     c.settings = w->settings;
     c.observed.n = w->n;
     c.observed.m = w->encoding.m;
+    source.seed = options->seed; /* columns were found with that of --seed, always the same */
     watch_program(w, &c, options, &source);
     c.synthetic.m = w->encoding.m;
     keep_moments(w, &c.synthetic);
@@ -293,6 +271,7 @@ static void load_blob(watcher *w, const char *file)
     fclose(stream);
     if (npksd_blob_info(w->blob, w->blob_bytes, &w->n, &m, NULL) != NPKSD_OK)
         fail("--load %s: not a blob of npksd_tester_save of this version and precision", file);
+    memset(&w->encoding, 0, sizeof w->encoding);
     w->encoding.count = m;
     w->encoding.columns = (column_info *)memory(NULL, m, sizeof *w->encoding.columns);
     memset(w->encoding.columns, 0, m * sizeof *w->encoding.columns);
@@ -320,39 +299,95 @@ static int shapes_tester(const char *option)
 }
 
 /* The first recording tells how many rows a data set has, unless --rows does, and has the names. */
-static void calibrate(watcher *w, const file_list *files)
+static void make_tester(watcher *w, const char *recording_file)
 {
     settings *s = w->settings;
     npksd_options o = s->options;
     table first;
     o.diagnose = 1;
+    o.alpha = npksd_default_options().alpha; /* that of --alpha is for the monitor */
+    o.seed += w->restarts;
+    table_read(&first, recording_file, &s->format);
+    w->n = s->rows ? s->rows : first.n;
+    if (w->n < 2)
+        fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
+             first.file, w->n);
+    if (s->synthetic)
+        calibrate_slices(w, &o);
+    else
+        calibrate_program(w, &o, &first);
+    list_check(&s->format.leave_out);
+    list_check(&s->format.categories);
+}
+
+static void keep_options(watcher *w)
+{
+    w->settings->rows = w->n;
+    for (size_t k = 0; k < KEPT_OPTIONS; k++)
+        w->kept_values[k] = option_value(w->settings, kept_options[k]);
+}
+
+static void calibrate(watcher *w, const file_list *files)
+{
+    settings *s = w->settings;
     if (s->load) {
         for (size_t k = 0; k < KEPT_OPTIONS; k++)
             if (shapes_tester(kept_options[k]) && is_given(s, kept_options[k]))
                 fail("%s: not with --load; the blob has it", kept_options[k]);
         load_blob(w, s->load);
-    } else {
-        if (files->count == 0)
-            fail("%s: no recording is there yet; the first one tells how many rows a data set has",
-                 s->observed_file);
-        table_read(&first, files->items[0], &s->format);
-        w->n = s->rows ? s->rows : first.n;
-        if (w->n < 2)
-            fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
-                 first.file, w->n);
-        if (s->synthetic)
-            calibrate_slices(w, &o);
-        else
-            calibrate_program(w, &o, &first);
-        list_check(&s->format.leave_out);
-        list_check(&s->format.categories);
-    }
-    s->rows = w->n;
-    for (size_t k = 0; k < KEPT_OPTIONS; k++)
-        w->kept_values[k] = option_value(s, kept_options[k]);
-    check_status(
-        npksd_monitor_begin(&w->monitor, s->watch_alpha, MOST_RECORDINGS, s->options.seed));
-    w->memory = (npksd_real *)memory(NULL, MOST_RECORDINGS, sizeof *w->memory);
+    } else if (files->count == 0)
+        fail("%s: no recording is there yet; the first one tells how many rows a data set has",
+             s->observed_file);
+    else
+        make_tester(w, files->items[0]);
+    keep_options(w);
+    check_status(npksd_monitor_begin(&w->monitor, s->options.alpha, s->memory, s->options.seed));
+    w->memory = (npksd_real *)memory(NULL, s->memory, sizeof *w->memory);
+}
+
+static void load_tester(watcher *w, const char *where)
+{
+    size_t n, m;
+    npksd_tester_destroy(w->tester);
+    check_status(npksd_tester_load(&w->tester, w->blob, w->blob_bytes, NULL));
+    npksd_tester_shape(w->tester, &n, &m);
+    if (n != w->n || m != w->encoding.m)
+        fail("%s: its tester and its columns do not belong together", where);
+}
+
+/* ======== a tester after the other ======== */
+
+int is_full(const watcher *w) { return w->count - w->first >= w->monitor.capacity; }
+
+/* Is a source given whose data sets the tester in use has not seen? A program makes new ones. */
+static int has_new_source(const watcher *w)
+{
+    return w->settings->program.command != NULL || w->new_file;
+}
+
+/* E goes on, but never with the replicates that earlier recordings were ranked among. */
+static void restart(watcher *w, const char *file)
+{
+    const settings *s = w->settings;
+    size_t rows = w->n;
+    w->restarts++;
+    if (s->load)
+        load_blob(w, s->load);
+    else
+        make_tester(w, file);
+    if (w->n != rows)
+        fail("--load %s: data sets of %zu rows, not of %zu as before", s->load, w->n, rows);
+    keep_options(w);
+    load_tester(w, s->load ? s->load : "the new tester");
+    if (npksd_monitor_restart(&w->monitor, w->tester) != NPKSD_OK)
+        fail("%s: the tester in use under another name; one of another seed should follow",
+             s->load ? s->load : "the new tester");
+    w->first = w->count;
+    w->new_file = 0;
+    note(&w->notes,
+         "A tester has served %zu recordings (--memory), and a new one, of other data sets, follows "
+         "from recording %zu on; evidence and alarms stay.",
+         w->monitor.capacity, w->count + 1);
 }
 
 /* ======== recordings ======== */
@@ -426,8 +461,6 @@ static void add_recording(watcher *w, const char *file, const data *d)
     int reasons = status == NPKSD_OK;
     if (!reasons) /* a blob that was made without diagnose */
         check_status(npksd_tester_check(w->tester, d->rows, &result, NULL));
-    if (w->count == w->monitor.capacity)
-        fail("the state holds %zu recordings and is full; go on with another state", w->count);
     check_status(npksd_monitor_add(&w->monitor, w->tester, w->memory, &result));
     w->recordings = (recording *)memory(w->recordings, w->count + 1, sizeof *w->recordings);
     recording *r = &w->recordings[w->count++];
@@ -458,7 +491,12 @@ static void watch_file(watcher *w, const char *file)
     table t;
     data d;
     table_read(&t, file, &w->settings->format);
-    if (!is_known(w, file, t.checksum)) {
+    int known = is_known(w, file, t.checksum);
+    if (!known && is_full(w) && !has_new_source(w))
+        w->waiting++;
+    else if (!known) {
+        if (is_full(w))
+            restart(w, file);
         match_columns(w, &t);
         encode(&w->encoding, &t, 1, &d, &w->notes);
         if (d.n < w->n)
@@ -472,6 +510,19 @@ static void watch_file(watcher *w, const char *file)
         data_free(&d);
     }
     table_free(&t);
+}
+
+static void note_waiting(watcher *w)
+{
+    const settings *s = w->settings;
+    if (w->waiting)
+        note(&w->notes,
+             "%zu recording%s could not be added: the tester has served %zu (--memory) and must be "
+             "followed by one of other data sets. Go on with %s; --state keeps the evidence.",
+             w->waiting, PLURAL(w->waiting), w->monitor.capacity,
+             s->load            ? "--load and a blob of another seed"
+                 : s->synthetic ? "--synthetic and a file of new rows"
+                                : "--generator or --server as before, for a state starts no program");
 }
 
 /* ======== the answer ======== */
@@ -560,9 +611,9 @@ static void print_watch_json(const watcher *w)
     printf("{\n    \"npksd\": \"%d.%d.%d\",\n    \"command\": ", NPKSD_VERSION_MAJOR,
            NPKSD_VERSION_MINOR, NPKSD_VERSION_PATCH);
     print_json_string(stdout, w->settings->command);
-    printf(",\n    \"rows\": %zu,\n    \"recordings\": %zu,\n    \"new\": %zu,\n    \"alpha\": "
-           "%.6g,\n",
-           w->n, w->count, w->count - w->before, (double)m->alpha);
+    printf(",\n    \"rows\": %zu,\n    \"recordings\": %zu,\n    \"new\": %zu,\n    "
+           "\"waiting\": %zu,\n    \"testers\": %zu,\n    \"alpha\": %.6g,\n",
+           w->n, w->count, w->count - w->before, w->waiting, w->restarts + 1, (double)m->alpha);
     printf("    \"alarm\": %s,\n    \"alarm_at\": %zu,\n    \"change_alarm\": %s,\n    "
            "\"change_alarm_at\": %zu,\n",
            m->alarm ? "true" : "false", m->alarm_at, m->change_alarm ? "true" : "false",
@@ -614,7 +665,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "</p><p class='muted'>");
     page_text(out, promise);
     fprintf(out, "</p></div>\n");
-    page_notes(out, &w->notes);
+    page_notes(out, &w->notes, NULL);
     fprintf(out,
             "<h2>Evidence over time: <span class='o'>evidence</span> and <span "
             "class='s'>change</span></h2>\n");
@@ -626,8 +677,7 @@ static void write_watch_page(FILE *out, const void *what)
     fprintf(out, "<div class='two'>\n");
     chart_evidence(out, lines, lines + w->count, w->count, -log10((double)w->monitor.alpha));
     fprintf(out,
-            "<div><div "
-            "class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
+            "<div class='list'><div class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
             "<th>evidence</th><th>change</th><th>column</th></tr>\n");
     for (size_t k = w->count; k > 0 && k + SHOWN > w->count; k--)
         page_row(out, &w->recordings[k - 1], k);
@@ -661,13 +711,10 @@ int watch(settings *s)
                  s->state ? s->state : "--watch");
         calibrate(&w, &files);
     }
-    check_status(npksd_tester_load(&w.tester, w.blob, w.blob_bytes, NULL));
-    size_t n, m;
-    npksd_tester_shape(w.tester, &n, &m);
-    if (n != w.n || m != w.encoding.m)
-        fail("--state %s: its tester and its columns do not belong together", s->state);
+    load_tester(&w, s->state ? s->state : "--load");
     for (size_t k = 0; k < files.count; k++)
         watch_file(&w, files.items[k]);
+    note_waiting(&w);
     progress_stop();
     if (s->quiet)
         printf("%.6g\n", exp((double)w.monitor.log_evidence));
@@ -677,5 +724,5 @@ int watch(settings *s)
     int good = (!s->state || state_save(&w, s->state))
         && (!s->save || write_beside("--save", s->save, write_blob, &w));
     good &= !s->report || write_beside("--report", s->report, write_watch_page, &w);
-    return good ? has_alarm(&w) : 2;
+    return good && (has_alarm(&w) || !w.waiting) ? has_alarm(&w) : 2;
 }

@@ -10,8 +10,10 @@ typedef struct recording {
     double p, log_evidence, log_change;
 } recording;
 
+enum { MOST_RECORDINGS = 1000000 }; /* of one tester */
+
 /* Options that shape the tester or the reading of recordings: a state keeps what they were. */
-enum { KEPT_OPTIONS = 16 };
+enum { KEPT_OPTIONS = 17 };
 extern const char *const kept_options[KEPT_OPTIONS];
 
 typedef struct watcher {
@@ -29,9 +31,13 @@ typedef struct watcher {
     npksd_monitor monitor;
     npksd_real *memory; /* monitor.capacity */
     recording *recordings;
-    size_t count, before; /* all, and those of earlier runs */
+    size_t count, before;   /* all, and those of earlier runs */
+    size_t restarts, first; /* testers before this one, and the recordings that they served */
+    int new_file;           /* --synthetic or --load is another file than before */
+    size_t waiting;         /* recordings that need a new tester, for which there is no source */
 } watcher;
 
+int is_full(const watcher *w); /* has the tester served as many recordings as --memory says? */
 /* Calibrates a tester and keeps it as bytes. */
 void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_options *options);
 /* generator.c: the same with a program as the source. */
