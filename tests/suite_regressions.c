@@ -725,14 +725,16 @@ TEST numbers_next_to_nothing(void)
     npksd_result result;
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, test_seed, 5);
+    size_t near = 0;
     set_options(&options, "gauss none stein unscaled bandwidth=0.75 scales=0.015625,0.125 pilot=5");
     for (options.seed = 0; options.seed < 40; options.seed++) {
         sparse_sample(rows, N, M, &rng, &spread);
         ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, N, M, sparse_sample, &spread, &options, &result, NULL,
                                                     null_values));
         for (size_t r = 0; r < SMALL_REPLICATES; r++)
-            ASSERT(null_values[r] < (npksd_real)0.9 * blown_up || null_values[r] > (npksd_real)1.1 * blown_up);
+            near += null_values[r] > (npksd_real)0.9 * blown_up && null_values[r] < (npksd_real)1.1 * blown_up;
     }
+    ASSERT_LTE(near, (size_t)2); /* a chance of 1 in 5000 each, in float */
     PASS();
 }
 
