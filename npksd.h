@@ -79,10 +79,11 @@
  *     npksd_self_check: is a generator fit for testing? npksd_power: what could n rows show?
  *
  * MEMORY
- *     A tester is one block of npksd_tester_size bytes, about 0.3 MB for n = 100, m = 3. It grows
- *     with n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2.
- *     A loaded blob needs a quarter or less. init uses your block, at any address; create calls
- *     options.allocator once, for memory aligned for npksd_real. Stack: up to 8 KiB.
+ *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
+ *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
+ *     samples add 4 bytes a row. A loaded blob needs about half. init uses your block, at any
+ *     address; create calls options.allocator once, for memory aligned for npksd_real. Stack: up to
+ *     8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
