@@ -266,7 +266,7 @@ static void use_workers(api_case *c, npksd_tester *tester)
     npksd_worker worker;
     size_t first = take_size(&c->in, 19), count = take_size(&c->in, 5);
     size_t bytes = npksd_tester_scratch_size(tester), width = npksd_tester_width(tester);
-    npksd_real out[8 * (2 + M_MOST)];
+    npksd_real out[8 * (3 + M_MOST)];
     memset(&worker, 0, sizeof worker);
     memset(out, MARK, sizeof out);
     worker.scratch = malloc(bytes);

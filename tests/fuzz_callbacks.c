@@ -241,7 +241,7 @@ static void run_tester(callback_case *c)
     }
     size_t units = 1 + take_byte(&c->in), first = take_byte(&c->in) % (REPLICATES + 1);
     npksd_worker worker;
-    npksd_real values[REPLICATES * (2 + M_MOST)];
+    npksd_real values[REPLICATES * (3 + M_MOST)];
     memset(&worker, 0, sizeof worker);
     memset(values, MARK, sizeof values);
     status = npksd_tester_step(tester, units);
