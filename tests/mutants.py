@@ -1,16 +1,22 @@
 """Mutation testing: would the suites notice if npksd.h were wrong?
 
-    mutants.py [--count 300] [--seed 1] [--jobs 2] [--only TEXT] [--list]
+    mutants.py [--count 300] [--seed 1] [--jobs 2] [--builds NAMES] [--only TEXT] [--list]
 
 Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
 suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
-memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line, a survivor in all of
-them: double, float, BLAS, the undefined behaviour sanitizer, without a C library. A change that gives the same object file is none. Survivors are printed; the run fails if fewer than
-95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can notice, and why) no
-longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for the BLAS build.
+memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line, a survivor in all
+of them: double, float, BLAS, sanitizers (addresses, undefined behaviour), without a C library; then against the known
+answers of pinned.txt. A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run
+fails if fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can
+notice, and why) no longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
+
+A run that was broken off continues: build/mutants/fates.json keeps what is known of this header. Survivors are tried
+again when a test has changed; `make clean` forgets everything.
 """
 import argparse
 import concurrent.futures
+import hashlib
+import json
 import os
 import pathlib
 import random
@@ -27,6 +33,8 @@ HEADER = HERE.parent / "npksd.h"
 EQUIVALENT = HERE / "mutants_equivalent.txt"
 WORK = HERE / "build" / "mutants"
 GOAL = 0.95
+SANITIZERS = "-fsanitize=address,undefined"
+PASSING = "same", "survived"
 
 # pattern, replacements: binary operators have a blank on both sides (clang-format sees to it), pointers do not
 OPERATORS = [
@@ -44,27 +52,29 @@ CONDITION = re.compile(r"^(\s*(?:\} else )?(?:if|while) )\((.*)\)( \{)?$")
 
 
 class Build:
-    """A way to compile the header, the lines it compiles, and the programs that judge it."""
+    """A way to compile the header, the lines it compiles, and the programs that judge it: the suites, or one program
+    of its own, whose output must be what is expected."""
 
-    def __init__(self, name, flags, link=(), suites=True):
-        self.name, self.flags, self.link, self.suites = name, list(flags), list(link), suites
+    def __init__(self, name, flags, link=(), program=None, expected=None):
+        self.name, self.flags, self.link = name, list(flags), list(link)
+        self.suites, self.expected = program is None, expected
+        self.implementation = HERE / (program or "impl.c")
         self.folder = WORK / name
         self.killed = {}
         self.seconds = {}
+        self.objects = []
+        self.sound = {}  # by level of optimisation
         self.ready = threading.Lock()
         self.active = self.lines()
 
-    def compile(self, header_folder, source, out):
-        return run(["gcc", "-std=c99", "-O1", "-w", f"-I{header_folder}", f"-I{HERE}", *self.flags, "-c", str(source),
+    def compile(self, header_folder, source, out, level="-O1"):
+        return run(["gcc", "-std=c99", level, "-w", f"-I{header_folder}", f"-I{HERE}", *self.flags, "-c", str(source),
                     "-o", str(out)])
-
-    def implementation(self):
-        return HERE / ("impl.c" if self.suites else "compile_freestanding.c")
 
     def lines(self):
         """Numbers of the header's lines that this build compiles, definitions of macros included."""
         text = run(["gcc", "-std=c99", "-O1", "-w", "-E", "-dD", f"-I{HEADER.parent}", *self.flags,
-                    str(self.implementation())]).stdout
+                    str(self.implementation)]).stdout
         found, here, line = set(), False, 0
         for row in text.split("\n"):
             mark = re.match(r'# (\d+) "([^"]*)"', row)
@@ -77,49 +87,59 @@ class Build:
         return found
 
     def prepare(self):
-        """Objects that no change touches, the sound object, and how long every program takes. Once, when first needed."""
+        """What no change touches, the sound object, and how long every program takes. Once, when first needed."""
         with self.ready:
             if not self.seconds:
                 self.prepare_now()
 
     def prepare_now(self):
         self.folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(p.stem for p in HERE.glob("suite_*.c"))
+        names = sorted(p.stem for p in HERE.glob("suite_*.c")) if self.suites else [self.name]
         units = ["main", "support"] + names if self.suites else []
-        with concurrent.futures.ThreadPoolExecutor(ARGUMENTS.jobs) as pool:
-            done = list(pool.map(lambda u: self.compile(HEADER.parent, HERE / f"{u}.c", self.folder / f"{u}.o"), units))
-        for result in done:
-            need(result, f"{self.name}: a suite does not compile")
+        for unit in units:
+            need(self.compile(HEADER.parent, HERE / f"{unit}.c", self.folder / f"{unit}.o"),
+                 f"{self.name}: {unit}.c does not compile")
         self.objects = [str(self.folder / f"{u}.o") for u in units]
-        sound = self.folder / "sound.o"
-        need(self.compile(HEADER.parent, self.implementation(), sound), f"{self.name}: npksd.h does not compile")
-        self.sound = sound.read_bytes()
-        program = self.folder / "sound"
+        shutil.copy(HEADER, self.folder)  # elsewhere, as a changed one will be
+        sound, program = self.folder / "sound.o", self.folder / "sound"
+        for level in "-O2", "-O1":
+            objects = []
+            for folder in HEADER.parent, self.folder:
+                need(self.compile(folder, self.implementation, sound, level), f"{self.name}: npksd.h does not compile")
+                objects.append(sound.read_bytes())
+            if objects[0] != objects[1]:
+                sys.exit(f"mutants: {self.name}: the object file depends on where the header is")
+            self.sound[level] = objects[0]
         need(self.build_program(sound, program), f"{self.name}: does not link")
         seconds = {}
-        for name in names if self.suites else ["bare"]:
-            begun = time.time()  # not less than the CPU time
-            need(self.judge(program, name, 600), f"{self.name}: {name} fails without any change")
-            seconds[name] = time.time() - begun + 0.01
-            self.killed[name] = 0
+        for name in names:
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            if not self.judge(program, name, 600):
+                sys.exit(f"mutants: {self.name}: {name} fails without any change")
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            seconds[name] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime + 0.01
+            self.killed.setdefault(name, 0)
         self.seconds = seconds
 
     def build_program(self, implementation, program):
         return run(["gcc", *self.objects, str(implementation), *self.link, "-o", str(program), "-lm"])
 
     def judge(self, program, name, cpu_seconds):
+        """True if it passes."""
         def limits():
             resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 5))
-            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+            if SANITIZERS not in self.flags:  # they reserve more than there is
+                resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         arguments = ["-f", "-s", name] if self.suites else []
-        return subprocess.run([str(program), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        done = subprocess.run([str(program), *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=HERE,
                               stdin=subprocess.DEVNULL, preexec_fn=limits, check=False,
                               env={**os.environ, "NPKSD_TEST_QUICK": "1", "OPENBLAS_NUM_THREADS": "1"})
+        return done.returncode == 0 and self.expected in (None, done.stdout.decode(errors="replace"))
 
     def order(self):
         """What kills most a second comes first."""
-        return sorted(self.seconds, key=lambda name: -(self.killed[name] + 1) / self.seconds[name])
+        return sorted(self.seconds, key=lambda name: -(self.killed.get(name, 0) + 0.2) / self.seconds[name])
 
 
 def run(command):
@@ -200,29 +220,25 @@ def read_equivalent(original):
     return known, stale
 
 
-LOCK = threading.Lock()
-
-
 def try_build(folder, build):
-    """'same' | 'refused' | 'survived' | the name of what noticed it"""
+    """'same' | 'refused' | 'survived' | the suite that noticed it"""
     build.prepare()
     implementation, program = folder / "impl.o", folder / "tests"
-    if build.compile(folder, build.implementation(), implementation).returncode != 0:
+    if build.compile(folder, build.implementation, implementation).returncode != 0:
         return "refused"
-    if implementation.read_bytes() == build.sound:
+    if implementation.read_bytes() == build.sound["-O1"]:
         return "same"
     if build.build_program(implementation, program).returncode != 0:
         return "refused"
     for name in build.order():
-        if build.judge(program, name, int(4 * build.seconds[name]) + 2).returncode != 0:
-            with LOCK:
-                build.killed[name] += 1
-            return f"{name} ({build.name})"
-    return "survived"
+        if not build.judge(program, name, int(4 * build.seconds[name]) + 2):
+            return name
+    build.compile(folder, build.implementation, implementation, "-O2")
+    return "same" if implementation.read_bytes() == build.sound["-O2"] else "survived"
 
 
-def try_mutant(number, original, mutant):
-    """What the builds say, until one notices."""
+def try_mutant(number, original, mutant, fates):
+    """What the builds say, until one notices: 'same' | 'refused' | 'survived' | 'left out' | 'suite (build)'"""
     k, changed, builds = mutant
     folder = WORK / f"try{number}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -230,17 +246,61 @@ def try_mutant(number, original, mutant):
         # the macro's continuation stays where it was
         text = original[:k] + [changed + (" \\" if original[k].endswith("\\") and not changed.endswith("\\") else "")]
         (folder / "npksd.h").write_text("\n".join(text + original[k + 1:]))
-        fates = []
+        said = set()
         for build in builds:
-            fates.append(try_build(folder, build))
-            if fates[-1] not in ("same", "survived"):
-                return fates[-1]
-        return "survived" if "survived" in fates else "same"
+            if ARGUMENTS.builds and build.name not in ARGUMENTS.builds.split(","):
+                continue
+            fate = fates.get(mutant, build)
+            if fate is None:
+                fate = try_build(folder, build)
+                fates.add(mutant, build, fate)
+            if fate not in PASSING:
+                return fate if fate == "refused" else f"{fate} ({build.name})"
+            said.add(fate)
+        return "survived" if "survived" in said else "same" if said else "left out"
     finally:
         shutil.rmtree(folder)
 
 
+class Fates:
+    """What is known of the changes of this header. Tests only grow: what was noticed once will be noticed again."""
+
+    def __init__(self, header, builds):
+        self.file, self.lock = WORK / "fates.json", threading.Lock()
+        self.header = hashlib.sha256(header.encode()).hexdigest()
+        tests = sorted(p for pattern in ("*.c", "*.h") for p in HERE.glob(pattern))
+        self.tests = hashlib.sha256(b"".join(p.read_bytes() for p in tests)).hexdigest()
+        WORK.mkdir(parents=True, exist_ok=True)
+        stored = json.loads(self.file.read_text()) if self.file.exists() else {}
+        self.known = stored["fates"] if stored.get("header") == self.header else {}
+        for fates in self.known.values():
+            for build in builds:
+                self.count(build, fates.get(build.name, ["same"])[0])
+
+    @staticmethod
+    def key(mutant):
+        return f"{mutant[0] + 1}: {squeeze(mutant[1])}"
+
+    @staticmethod
+    def count(build, fate):
+        if fate not in PASSING + ("refused",):
+            build.killed[fate] = build.killed.get(fate, 0) + 1
+
+    def get(self, mutant, build):
+        fate, tests = self.known.get(self.key(mutant), {}).get(build.name, (None, None))
+        return None if fate == "survived" and tests != self.tests else fate
+
+    def add(self, mutant, build, fate):
+        with self.lock:
+            self.known.setdefault(self.key(mutant), {})[build.name] = (fate, self.tests)
+            self.count(build, fate)
+            new = self.file.with_suffix(".new")
+            new.write_text(json.dumps({"header": self.header, "fates": self.known}, indent=0))
+            new.replace(self.file)  # whole at any time
+
+
 def make_builds():
+    pinned = [line[7:] for line in (HERE / "pinned.txt").read_text().splitlines(True) if line.startswith("double ")]
     builds = [Build("double", []), Build("float", ["-DNPKSD_FLOAT"])]
     blas = run(["pkg-config", "--cflags", "--libs", "openblas"])
     if blas.returncode == 0:
@@ -251,8 +311,10 @@ def make_builds():
         sys.exit("mutants: needs pkg-config and OpenBLAS")
     else:
         print("skipped: the BLAS build, which needs pkg-config and OpenBLAS")
-    builds.append(Build("undefined", ["-fsanitize=undefined", "-fno-sanitize-recover=all"], ["-fsanitize=undefined"]))
-    builds.append(Build("bare", ["-DNPKSD_FLOAT"], suites=False))
+    builds.append(Build("sanitized", [SANITIZERS, "-fno-sanitize-recover=all"], [SANITIZERS]))
+    builds.append(Build("bare", ["-DNPKSD_FLOAT"], program="compile_freestanding.c"))
+    builds.append(Build("pinned", ["-ffp-contract=off"], program="platform_check.c",
+                        expected="".join(pinned)))
     return builds
 
 
@@ -262,6 +324,7 @@ def main():
     original, mutants = list_mutants(text, builds)
     known, stale = read_equivalent(original)
     code = code_of(text)
+    fates = Fates(text, builds)
     if ARGUMENTS.only:
         mutants = [m for m in mutants if ARGUMENTS.only in original[m[0]]]
     random.Random(ARGUMENTS.seed).shuffle(mutants)
@@ -274,22 +337,23 @@ def main():
         return 0
     counts, begun = {}, time.time()
     with concurrent.futures.ThreadPoolExecutor(ARGUMENTS.jobs) as pool:
-        tasks = {pool.submit(try_mutant, number, original, m): m for number, m in enumerate(chosen)}
+        tasks = {pool.submit(try_mutant, number, original, m, fates): m for number, m in enumerate(chosen)}
         for task in concurrent.futures.as_completed(tasks):
             k, changed, builds_tried = tasks[task]
             fate = task.result()
             counts[fate] = counts.get(fate, 0) + 1
             if sum(counts.values()) % 25 == 0:
-                print(f"{sum(counts.values())} of {len(chosen)}: {counts.get('survived', 0)} survived", flush=True)
+                print(f"{sum(counts.values())} of {len(chosen)}: {counts.get('survived', 0)} survived, "
+                      f"{time.time() - begun:.0f} s", flush=True)
             if fate == "survived":
                 names = ", ".join(build.name for build in builds_tried)
                 print(f"survived: npksd.h:{k + 1} ({names})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
     same, refused = counts.pop("same", 0), counts.pop("refused", 0)
-    alive = counts.pop("survived", 0)
+    alive, left_out = counts.pop("survived", 0), counts.pop("left out", 0)
     noticed = sum(counts.values())
     print("noticed by: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda x: -x[1])))
     print(f"{noticed} noticed, {alive} survived, {same} give the same object file, {refused} do not compile, "
-          f"{explained} explained; {time.time() - begun:.0f} s")
+          f"{explained} explained, {left_out} for other builds; {time.time() - begun:.0f} s")
     for line in stale:
         print(f"{EQUIVALENT.name}: no such line in npksd.h: {line}")
     if noticed + alive > 0:
@@ -301,6 +365,7 @@ PARSER = argparse.ArgumentParser()
 PARSER.add_argument("--count", type=int, default=300)
 PARSER.add_argument("--seed", type=int, default=1)
 PARSER.add_argument("--jobs", type=int, default=2)
+PARSER.add_argument("--builds", help="only these, with commas between them: double,float,blas,sanitized,bare,pinned")
 PARSER.add_argument("--only", help="lines that contain this text")
 PARSER.add_argument("--list", action="store_true", help="print the changes and try none")
 ARGUMENTS = PARSER.parse_args()
