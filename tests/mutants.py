@@ -1,6 +1,7 @@
 """Mutation testing: would the suites notice if npksd.h were wrong?
 
-    mutants.py [--count 300] [--seed 1] [--jobs 2] [--builds NAMES] [--only TEXT] [--list]
+    mutants.py [--count 300] [--seed 1] [--jobs 2] [--builds NAMES] [--patience SECONDS]
+               [--only TEXT] [--list]
 
 Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
 suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
@@ -10,8 +11,8 @@ answers of pinned.txt. A change that gives the same object file, at -O1 or -O2, 
 fails if fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can
 notice, and why) no longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
 
-A run that was broken off continues: build/mutants/fates.json keeps what is known of this header. Survivors are tried
-again when a test has changed; `make clean` forgets everything.
+A run that was broken off continues: build/mutants/fates.json keeps what is known of this header. Survivors meet again
+the suites that have changed; `make clean` forgets everything.
 """
 import argparse
 import concurrent.futures
@@ -34,7 +35,7 @@ EQUIVALENT = HERE / "mutants_equivalent.txt"
 WORK = HERE / "build" / "mutants"
 GOAL = 0.95
 SANITIZERS = "-fsanitize=address,undefined"
-PASSING = "same", "survived"
+SILENT = "left out", "same", "survived", "undecided", "refused"
 
 # pattern, replacements: binary operators have a blank on both sides (clang-format sees to it), pointers do not
 OPERATORS = [
@@ -60,6 +61,9 @@ class Build:
         self.suites, self.expected = program is None, expected
         self.implementation = HERE / (program or "impl.c")
         self.folder = WORK / name
+        names = sorted(p.stem for p in HERE.glob("suite_*.c")) if self.suites else [name]
+        shared = sorted(HERE.glob("*.h")) + [HERE / "main.c", HERE / "support.c"]
+        self.versions = {n: version_of(HERE / f"{n}.c" if self.suites else self.implementation, *shared) for n in names}
         self.killed = {}
         self.seconds = {}
         self.objects = []
@@ -94,7 +98,7 @@ class Build:
 
     def prepare_now(self):
         self.folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(p.stem for p in HERE.glob("suite_*.c")) if self.suites else [self.name]
+        names = list(self.versions)
         units = ["main", "support"] + names if self.suites else []
         for unit in units:
             need(self.compile(HEADER.parent, HERE / f"{unit}.c", self.folder / f"{unit}.o"),
@@ -220,8 +224,9 @@ def read_equivalent(original):
     return known, stale
 
 
-def try_build(folder, build):
-    """'same' | 'refused' | 'survived' | the suite that noticed it"""
+def try_build(folder, build, passed):
+    """'same' | 'refused' | 'survived' | 'undecided' | the suite that noticed it. passed: suites that did not, so far,
+    and what they were."""
     build.prepare()
     implementation, program = folder / "impl.o", folder / "tests"
     if build.compile(folder, build.implementation, implementation).returncode != 0:
@@ -230,15 +235,22 @@ def try_build(folder, build):
         return "same"
     if build.build_program(implementation, program).returncode != 0:
         return "refused"
+    spent = 0
     for name in build.order():
+        if passed.get(name) == build.versions[name]:
+            continue
+        if spent + build.seconds[name] > ARGUMENTS.patience:
+            return "undecided"
         if not build.judge(program, name, int(4 * build.seconds[name]) + 2):
             return name
+        passed[name] = build.versions[name]
+        spent += build.seconds[name]
     build.compile(folder, build.implementation, implementation, "-O2")
     return "same" if implementation.read_bytes() == build.sound["-O2"] else "survived"
 
 
 def try_mutant(number, original, mutant, fates):
-    """What the builds say, until one notices: 'same' | 'refused' | 'survived' | 'left out' | 'suite (build)'"""
+    """What the builds say, until one notices: 'suite (build)' or a word of SILENT"""
     k, changed, builds = mutant
     folder = WORK / f"try{number}"
     folder.mkdir(parents=True, exist_ok=True)
@@ -246,30 +258,34 @@ def try_mutant(number, original, mutant, fates):
         # the macro's continuation stays where it was
         text = original[:k] + [changed + (" \\" if original[k].endswith("\\") and not changed.endswith("\\") else "")]
         (folder / "npksd.h").write_text("\n".join(text + original[k + 1:]))
-        said = set()
+        said = {"left out"}
         for build in builds:
             if ARGUMENTS.builds and build.name not in ARGUMENTS.builds.split(","):
                 continue
-            fate = fates.get(mutant, build)
+            fate, passed = fates.get(mutant, build)
             if fate is None:
-                fate = try_build(folder, build)
-                fates.add(mutant, build, fate)
-            if fate not in PASSING:
-                return fate if fate == "refused" else f"{fate} ({build.name})"
+                fate = try_build(folder, build, passed)
+                fates.add(mutant, build, fate, passed)
+            if fate == "refused" or fate == "undecided":
+                return fate
+            if fate not in SILENT:
+                return f"{fate} ({build.name})"
             said.add(fate)
-        return "survived" if "survived" in said else "same" if said else "left out"
+        return max(said, key=SILENT.index)
     finally:
         shutil.rmtree(folder)
 
 
-class Fates:
-    """What is known of the changes of this header. Tests only grow: what was noticed once will be noticed again."""
+def version_of(*paths):
+    """A word that changes with what is in these files."""
+    return hashlib.sha256(b"".join(p.read_bytes() for p in paths)).hexdigest()[:16]
 
-    def __init__(self, header, builds):
-        self.file, self.lock = WORK / "fates.json", threading.Lock()
-        self.header = hashlib.sha256(header.encode()).hexdigest()
-        tests = sorted(p for pattern in ("*.c", "*.h") for p in HERE.glob(pattern))
-        self.tests = hashlib.sha256(b"".join(p.read_bytes() for p in tests)).hexdigest()
+
+class Fates:
+    """What is known of the changes of this header. What a suite noticed once it will notice again: tests only grow."""
+
+    def __init__(self, builds):
+        self.file, self.lock, self.header = WORK / "fates.json", threading.Lock(), version_of(HEADER)
         WORK.mkdir(parents=True, exist_ok=True)
         stored = json.loads(self.file.read_text()) if self.file.exists() else {}
         self.known = stored["fates"] if stored.get("header") == self.header else {}
@@ -283,16 +299,19 @@ class Fates:
 
     @staticmethod
     def count(build, fate):
-        if fate not in PASSING + ("refused",):
+        if fate not in SILENT:
             build.killed[fate] = build.killed.get(fate, 0) + 1
 
     def get(self, mutant, build):
-        fate, tests = self.known.get(self.key(mutant), {}).get(build.name, (None, None))
-        return None if fate == "survived" and tests != self.tests else fate
+        """The fate if nothing can change it any more, and the suites that let it pass."""
+        fate, passed = self.known.get(self.key(mutant), {}).get(build.name, (None, {}))
+        if fate == "undecided" or fate == "survived" and passed != build.versions:
+            fate = None
+        return fate, dict(passed)
 
-    def add(self, mutant, build, fate):
+    def add(self, mutant, build, fate, passed):
         with self.lock:
-            self.known.setdefault(self.key(mutant), {})[build.name] = (fate, self.tests)
+            self.known.setdefault(self.key(mutant), {})[build.name] = (fate, passed)
             self.count(build, fate)
             new = self.file.with_suffix(".new")
             new.write_text(json.dumps({"header": self.header, "fates": self.known}, indent=0))
@@ -324,7 +343,7 @@ def main():
     original, mutants = list_mutants(text, builds)
     known, stale = read_equivalent(original)
     code = code_of(text)
-    fates = Fates(text, builds)
+    fates = Fates(builds)
     if ARGUMENTS.only:
         mutants = [m for m in mutants if ARGUMENTS.only in original[m[0]]]
     random.Random(ARGUMENTS.seed).shuffle(mutants)
@@ -349,16 +368,16 @@ def main():
                 names = ", ".join(build.name for build in builds_tried)
                 print(f"survived: npksd.h:{k + 1} ({names})\n- {squeeze(code[k])}\n+ {squeeze(changed)}", flush=True)
     same, refused = counts.pop("same", 0), counts.pop("refused", 0)
-    alive, left_out = counts.pop("survived", 0), counts.pop("left out", 0)
+    alive, undecided = counts.pop("survived", 0), counts.pop("undecided", 0) + counts.pop("left out", 0)
     noticed = sum(counts.values())
     print("noticed by: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda x: -x[1])))
     print(f"{noticed} noticed, {alive} survived, {same} give the same object file, {refused} do not compile, "
-          f"{explained} explained, {left_out} for other builds; {time.time() - begun:.0f} s")
+          f"{explained} explained, {undecided} undecided; {time.time() - begun:.0f} s")
     for line in stale:
         print(f"{EQUIVALENT.name}: no such line in npksd.h: {line}")
     if noticed + alive > 0:
         print(f"{100 * noticed / (noticed + alive):.1f} % noticed")
-    return 1 if stale or noticed < GOAL * (noticed + alive) else 0
+    return 1 if stale or undecided or noticed < GOAL * (noticed + alive) else 0
 
 
 PARSER = argparse.ArgumentParser()
@@ -366,6 +385,8 @@ PARSER.add_argument("--count", type=int, default=300)
 PARSER.add_argument("--seed", type=int, default=1)
 PARSER.add_argument("--jobs", type=int, default=2)
 PARSER.add_argument("--builds", help="only these, with commas between them: double,float,blas,sanitized,bare,pinned")
+PARSER.add_argument("--patience", type=float, default=1e9,
+                    help="CPU seconds of suites for a change and a build; then it is undecided, and later runs go on")
 PARSER.add_argument("--only", help="lines that contain this text")
 PARSER.add_argument("--list", action="store_true", help="print the changes and try none")
 ARGUMENTS = PARSER.parse_args()
