@@ -1,5 +1,6 @@
 /* Ways through the library that no other suite takes: rare arguments, workers, early and late errors. */
 #include "support.h"
+#include <math.h>
 
 static npksd_real data[SMALL_N * SMALL_M];
 
@@ -568,6 +569,27 @@ TEST self_check_of_a_perfect_fit(void)
     PASS();
 }
 
+/* Kolmogorov's tail, 2 sum_j -(-1)^j exp(-2 j^2 x^2), 1 where the series would need many terms. */
+TEST self_check_p_value(void)
+{
+    npksd_options options = quick_options();
+    size_t between = 0;
+    for (options.seed = 0; options.seed < 12; options.seed++) {
+        npksd_self_check_result check;
+        size_t runs = 2 + (size_t)options.seed;
+        ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, runs, &check));
+        double x2 = (double)check.distance * (double)check.distance * (double)runs, sum = 0;
+        for (int j = 40; j > 0; j--)
+            sum = exp(-2 * j * j * x2) * (j % 2 ? 2 : -2) + sum;
+        double expected = x2 < 0.04 || sum > 1 ? 1 : sum;
+        ASSERT_IN_RANGE(expected, (double)check.uniform_p, 1e-5);
+        ASSERT_EQ(check.uniform_p < (npksd_real)0.01, check.suspicious);
+        between += expected > 0.05 && expected < 0.95;
+    }
+    ASSERT(between > 0);
+    PASS();
+}
+
 TEST self_check_sees_it(void)
 {
     npksd_options options = quick_options();
@@ -633,6 +655,7 @@ SUITE(suite_paths)
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);
     RUN_TEST(self_check_of_a_perfect_fit);
+    RUN_TEST(self_check_p_value);
     RUN_TEST(self_check_sees_it);
     RUN_TEST(arguments_of_primitives);
 }

@@ -300,6 +300,27 @@ TEST rows_of_data_sets(void)
     PASS();
 }
 
+/* How many data sets are drawn before the replicates: ten of them where they are not large, 200,000 rows where they are. */
+TEST data_sets_of_a_fit(void)
+{
+    static const size_t sizes[] = { 1, 7, 19999, 20000, 70000 };
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (int estimator = NPKSD_ESTIMATOR_AUTO; estimator <= NPKSD_ESTIMATOR_GAUSS; estimator++) {
+            npksd_options options = fit_options(100);
+            npksd_tester *tester;
+            test_source source = { 0, 0, 0, FAULT_RETURN, 0 };
+            options.components = NPKSD_COMPONENT_MARGIN;
+            options.features = 1; /* or pairs of rows take their time */
+            options.pilot = 2;
+            options.estimator = estimator;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, sizes[k], 1, chain_sample, &source, &options));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+            ASSERT_EQ_FMT(ref_plan_of(&options, sizes[k], 1).sets + options.pilot, source.calls, "%zu");
+            npksd_tester_destroy(tester);
+        }
+    PASS();
+}
+
 TEST degree_basis_and_ridge(void)
 {
     for (size_t k = 0; k < 12; k++) {
@@ -587,6 +608,7 @@ SUITE(suite_scores)
         RUN_TESTp(standard_normal_has_score_minus_x, e);
     }
     RUN_TEST(rows_of_data_sets);
+    RUN_TEST(data_sets_of_a_fit);
     RUN_TEST(degree_basis_and_ridge);
     RUN_TEST(few_rows_for_centres);
     RUN_TEST(collinear_features_are_no_error);
