@@ -474,6 +474,21 @@ TEST bootstrap_has_no_replicates(void)
 
 /* ======== tier 1 and primitives ======== */
 
+/* One number; to diagnose, one more for every column, and one for the pairs if there are any. */
+TEST width_of_replicates(void)
+{
+    for (size_t m = 1; m <= SMALL_M; m++)
+        for (int diagnose = 0; diagnose < 2; diagnose++) {
+            npksd_options options = quick_options();
+            npksd_tester *tester = NULL;
+            options.diagnose = diagnose;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, m, chain_sample, NULL, &options));
+            ASSERT_EQ_FMT(diagnose ? 1 + m + (m > 1) : (size_t)1, npksd_tester_width(tester), "%zu");
+            npksd_tester_destroy(tester);
+        }
+    PASS();
+}
+
 TEST arguments_of_samples(void)
 {
     npksd_options options = quick_options();
@@ -652,6 +667,7 @@ SUITE(suite_paths)
     RUN_TEST(worker_of_its_own);
     RUN_TEST(rng_without_streams_and_workers);
     RUN_TEST(bootstrap_has_no_replicates);
+    RUN_TEST(width_of_replicates);
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);
     RUN_TEST(self_check_of_a_perfect_fit);
