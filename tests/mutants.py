@@ -207,7 +207,7 @@ def list_mutants(text, builds):
             continue  # how to inline, and the sizes of tiles: speed only
         places = [build for build in builds if k + 1 in build.active]
         for changed in changes_of(line) if places else ():
-            mutants.append((k, changed, places))
+            mutants.append((k, changed, tuple(places)))
     return original, mutants
 
 
@@ -215,10 +215,16 @@ def squeeze(line):
     return " ".join(line.split())
 
 
+def names_of(code, k):
+    """What an entry of mutants_equivalent.txt may call a line."""
+    return squeeze(code[k]), f"{squeeze(code[k - 1])} / {squeeze(code[k])}"
+
+
 def read_equivalent(original):
-    """Entries: '- line', '+ changed line', then the reason, indented. All three are needed."""
+    """Entries: '- line' or '- line before it / line', '+ changed line', then the reason, indented. All are needed."""
     known, stale = set(), []
-    there = {squeeze(line) for line in code_of("\n".join(original))}
+    code = code_of("\n".join(original))
+    there = {name for k in range(len(code)) for name in names_of(code, k)}
     text = EQUIVALENT.read_text() if EQUIVALENT.exists() else ""
     for entry in re.split(r"\n(?=- )", text):
         if not entry.startswith("- "):
@@ -357,8 +363,9 @@ def main():
     if ARGUMENTS.only:
         mutants = [m for m in mutants if ARGUMENTS.only in original[m[0]]]
     random.Random(ARGUMENTS.seed).shuffle(mutants)
-    chosen = [m for m in mutants if (squeeze(code[m[0]]), squeeze(m[1])) not in known][:ARGUMENTS.count]
-    explained = sum((squeeze(code[m[0]]), squeeze(m[1])) in known for m in mutants[:ARGUMENTS.count])
+    explained = {m for m in mutants if any((name, squeeze(m[1])) in known for name in names_of(code, m[0]))}
+    chosen = [m for m in mutants if m not in explained][:ARGUMENTS.count]
+    left_aside = sum(m in explained for m in mutants[:mutants.index(chosen[-1])]) if chosen else 0
     print(f"{len(mutants)} possible changes; {len(chosen)} tried, seed {ARGUMENTS.seed}", flush=True)
     if ARGUMENTS.list:
         for k, changed, _ in chosen:
@@ -382,7 +389,7 @@ def main():
     noticed = sum(counts.values())
     print("noticed by: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items(), key=lambda x: -x[1])))
     print(f"{noticed} noticed, {alive} survived, {same} give the same object file, {refused} do not compile, "
-          f"{explained} explained, {undecided} undecided; {time.time() - begun:.0f} s")
+          f"{left_aside} explained, {undecided} undecided; {time.time() - begun:.0f} s")
     for line in stale:
         print(f"{EQUIVALENT.name}: no such line in npksd.h: {line}")
     if noticed + alive > 0:

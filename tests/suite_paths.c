@@ -474,6 +474,26 @@ TEST bootstrap_has_no_replicates(void)
 
 /* ======== tier 1 and primitives ======== */
 
+/* A given score is not learnt once more: less memory and fewer items than with the cheapest estimator. */
+TEST a_given_score_needs_no_fit(void)
+{
+    size_t bytes[2], totals[2], done;
+    for (int given = 0; given < 2; given++) {
+        npksd_options options = quick_options();
+        npksd_tester *tester = NULL;
+        options.estimator = given ? NPKSD_ESTIMATOR_CALLBACK : NPKSD_ESTIMATOR_GAUSS;
+        options.score_fn = chain_score;
+        options.summary = NPKSD_SUMMARY_NONE;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, bytes + given));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        npksd_tester_progress(tester, &done, totals + given);
+        npksd_tester_destroy(tester);
+    }
+    ASSERT(bytes[1] < bytes[0]);
+    ASSERT(totals[1] < totals[0]);
+    PASS();
+}
+
 /* One number; to diagnose, one more for every column, and one for the pairs if there are any. */
 TEST width_of_replicates(void)
 {
@@ -667,6 +687,7 @@ SUITE(suite_paths)
     RUN_TEST(worker_of_its_own);
     RUN_TEST(rng_without_streams_and_workers);
     RUN_TEST(bootstrap_has_no_replicates);
+    RUN_TEST(a_given_score_needs_no_fit);
     RUN_TEST(width_of_replicates);
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);
