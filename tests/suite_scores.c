@@ -336,7 +336,7 @@ TEST data_sets_of_a_fit(void)
             options.estimator = estimator;
             ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, sizes[k], 1, chain_sample, &source, &options));
             ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
-            ASSERT_EQ_FMT(ref_plan_of(&options, sizes[k], 1).sets + options.pilot, source.calls, "%zu");
+            ASSERT_EQ_FMT(ref_plan_of(&options, sizes[k], 1, 0).sets + options.pilot, source.calls, "%zu");
             npksd_tester_destroy(tester);
         }
     PASS();
