@@ -218,6 +218,41 @@ TEST sequential_rng(size_t v)
     PASS();
 }
 
+/* First numbers of all calls of a generator, each value once. */
+enum { FIRSTS_MOST = 400 };
+typedef struct firsts {
+    npksd_real values[FIRSTS_MOST];
+    size_t count;
+} firsts;
+
+static int noting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    firsts *f = (firsts *)user_data;
+    size_t k = 0;
+    chain_sample(rows, count, m, rng, NULL);
+    while (k < f->count && memcmp(f->values + k, rows, sizeof *rows) != 0)
+        k++;
+    if (k == f->count && k < FIRSTS_MOST)
+        f->values[f->count++] = rows[0];
+    return 0;
+}
+
+/* Every trial of a self-check has random numbers of its own, the first one stream more, to draw it twice. */
+TEST trials_share_no_numbers(int own_generator)
+{
+    npksd_options options = small_options();
+    npksd_self_check_result check;
+    own_rng own;
+    firsts one = { { 0 }, 0 }, three = { { 0 }, 0 };
+    if (own_generator)
+        own_start(&own, &options, 1);
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &one, &options, 1, &check));
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &three, &options, 3, &check));
+    ASSERT(one.count > SMALL_REPLICATES && three.count < FIRSTS_MOST);
+    ASSERT_EQ_FMT(3 * (one.count - 1) + 1, three.count, "%zu");
+    PASS();
+}
+
 /* ======== other ways to the same numbers ======== */
 
 enum { WIDTH_MOST = SMALL_M + 3 }; /* with diagnose: T, the columns, the largest column and pair */
@@ -774,6 +809,8 @@ SUITE(suite_determinism)
 {
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 3000);
     run_variants();
+    RUN_TEST1(trials_share_no_numbers, 0);
+    RUN_TEST1(trials_share_no_numbers, 1);
     RUN_TEST(early_stop_counts_the_same_null);
     RUN_TEST(a_pending_check);
     RUN_TEST(a_pending_check_fails);

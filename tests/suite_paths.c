@@ -1,5 +1,6 @@
 /* Ways through the library that no other suite takes: rare arguments, workers, early and late errors. */
 #include "support.h"
+#include <math.h>
 
 static npksd_real data[SMALL_N * SMALL_M];
 
@@ -473,6 +474,41 @@ TEST bootstrap_has_no_replicates(void)
 
 /* ======== tier 1 and primitives ======== */
 
+/* A given score is not learnt once more: less memory and fewer items than with the cheapest estimator. */
+TEST a_given_score_needs_no_fit(void)
+{
+    size_t bytes[2], totals[2], done;
+    for (int given = 0; given < 2; given++) {
+        npksd_options options = quick_options();
+        npksd_tester *tester = NULL;
+        options.estimator = given ? NPKSD_ESTIMATOR_CALLBACK : NPKSD_ESTIMATOR_GAUSS;
+        options.score_fn = chain_score;
+        options.summary = NPKSD_SUMMARY_NONE;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, SMALL_M, &options, bytes + given));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        npksd_tester_progress(tester, &done, totals + given);
+        npksd_tester_destroy(tester);
+    }
+    ASSERT(bytes[1] < bytes[0]);
+    ASSERT(totals[1] < totals[0]);
+    PASS();
+}
+
+/* One number; to diagnose, one more for every column, their largest, and the largest pair. */
+TEST width_of_replicates(void)
+{
+    for (size_t m = 1; m <= SMALL_M; m++)
+        for (int diagnose = 0; diagnose < 2; diagnose++) {
+            npksd_options options = quick_options();
+            npksd_tester *tester = NULL;
+            options.diagnose = diagnose;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, m, chain_sample, NULL, &options));
+            ASSERT_EQ_FMT(diagnose ? m + 3 : (size_t)1, npksd_tester_width(tester), "%zu");
+            npksd_tester_destroy(tester);
+        }
+    PASS();
+}
+
 TEST arguments_of_samples(void)
 {
     npksd_options options = quick_options();
@@ -569,6 +605,24 @@ TEST self_check_of_a_perfect_fit(void)
     PASS();
 }
 
+/* One-sided: exp(-2 x^2), x^2 = runs times the square of the distance. */
+TEST self_check_p_value(void)
+{
+    npksd_options options = quick_options();
+    size_t between = 0;
+    for (options.seed = 0; options.seed < 12; options.seed++) {
+        npksd_self_check_result check;
+        size_t runs = 2 + (size_t)options.seed;
+        ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, runs, &check));
+        double expected = exp(-2 * (double)check.distance * (double)check.distance * (double)runs);
+        ASSERT_IN_RANGE(expected, (double)check.uniform_p, 1e-5);
+        ASSERT_EQ(check.uniform_p < (npksd_real)0.01, check.suspicious);
+        between += expected > 0.05 && expected < 0.95;
+    }
+    ASSERT(between > 0);
+    PASS();
+}
+
 TEST self_check_sees_it(void)
 {
     npksd_options options = quick_options();
@@ -633,9 +687,12 @@ SUITE(suite_paths)
     RUN_TEST(worker_of_its_own);
     RUN_TEST(rng_without_streams_and_workers);
     RUN_TEST(bootstrap_has_no_replicates);
+    RUN_TEST(a_given_score_needs_no_fit);
+    RUN_TEST(width_of_replicates);
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);
     RUN_TEST(self_check_of_a_perfect_fit);
+    RUN_TEST(self_check_p_value);
     RUN_TEST(self_check_sees_it);
     RUN_TEST(arguments_of_primitives);
 }

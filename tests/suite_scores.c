@@ -193,7 +193,7 @@ static double fit_bound(const fit_case *c, size_t group)
     return either(1e-7, group ? 4 * in_float : in_float);
 }
 
-static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
+static enum greatest_test_res run_fit_of(npksd_sample_fn sample, const fit_case *c, npksd_options options)
 {
     static char name[160];
     recorder log;
@@ -205,7 +205,7 @@ static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
     snprintf(name, sizeof name,
              "estimator %d summary %d m %zu n %zu N %zu %s standardize %d whole %d", c->estimator,
              c->summary, c->m, c->n, c->fit_rows, shape_name(shape), c->standardize, c->whole);
-    recorder_begin(&log, shape_sample, &shape, &options);
+    recorder_begin(&log, sample, &shape, &options);
     ASSERT_STATUSm(name, NPKSD_OK,
                    npksd_tester_create(&tester, c->n, c->m, recorder_sample, &log, &options));
     ASSERT_STATUSm(name, NPKSD_OK, finish(tester));
@@ -226,6 +226,11 @@ static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
     free(probe);
     free(expected);
     PASS();
+}
+
+static enum greatest_test_res run_fit(const fit_case *c, npksd_options options)
+{
+    return run_fit_of(shape_sample, c, options);
 }
 
 static npksd_options case_options(const fit_case *c)
@@ -277,6 +282,22 @@ TEST awkward_fits(int estimator, test_shape shape)
     PASS();
 }
 
+/* Column 0 is 0 but in one row of each data set: between the 1 % and 99 % points there is no room for knots. */
+static int rare_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    int failed = shape_sample(rows, count, m, rng, user_data);
+    for (size_t r = 0; r < count; r++)
+        rows[r * m] = r == count / 2 ? 1 + rows[r * m] * rows[r * m] : 0;
+    return failed;
+}
+
+TEST rare_values(void)
+{
+    fit_case c = { NPKSD_ESTIMATOR_SPLINE, NPKSD_SUMMARY_NONE, 2, 120, 120, SHAPE_CHAIN, 1, 0 };
+    CHECK_CALL(run_fit_of(rare_sample, &c, case_options(&c)));
+    PASS();
+}
+
 /* n = 1, a data set larger than N, and N above the 1000 rows that are kept. */
 TEST rows_of_data_sets(void)
 {
@@ -296,6 +317,27 @@ TEST rows_of_data_sets(void)
             CHECK_CALL(run_fit(&c, case_options(&c)));
             c.whole = 1;
             CHECK_CALL(run_fit(&c, case_options(&c)));
+        }
+    PASS();
+}
+
+/* How many data sets are drawn before the replicates: ten of them where they are not large, 200,000 rows where they are. */
+TEST data_sets_of_a_fit(void)
+{
+    static const size_t sizes[] = { 1, 7, 19999, 20000, 70000 };
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++)
+        for (int estimator = NPKSD_ESTIMATOR_AUTO; estimator <= NPKSD_ESTIMATOR_GAUSS; estimator++) {
+            npksd_options options = fit_options(100);
+            npksd_tester *tester;
+            test_source source = { 0, 0, 0, FAULT_RETURN, 0 };
+            options.components = NPKSD_COMPONENT_MARGIN;
+            options.features = 1; /* or pairs of rows take their time */
+            options.pilot = 2;
+            options.estimator = estimator;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, sizes[k], 1, chain_sample, &source, &options));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+            ASSERT_EQ_FMT(ref_plan_of(&options, sizes[k], 1, 0).sets + options.pilot, source.calls, "%zu");
+            npksd_tester_destroy(tester);
         }
     PASS();
 }
@@ -586,7 +628,9 @@ SUITE(suite_scores)
         greatest_set_test_suffix(estimators[e]);
         RUN_TESTp(standard_normal_has_score_minus_x, e);
     }
+    RUN_TEST(rare_values);
     RUN_TEST(rows_of_data_sets);
+    RUN_TEST(data_sets_of_a_fit);
     RUN_TEST(degree_basis_and_ridge);
     RUN_TEST(few_rows_for_centres);
     RUN_TEST(collinear_features_are_no_error);

@@ -266,6 +266,22 @@ TEST random_statistics(int kernel, int form)
     PASS();
 }
 
+/* Two rows, scores 0: U = exp(-r^2/2) (1 - r^2), nearly to the last place. */
+TEST exponential_to_the_last_digits(void)
+{
+    npksd_options options = npksd_default_options();
+    npksd_real rows[2] = { 0, 0 }, scores[2] = { 0, 0 }, found;
+    options.statistic = NPKSD_STATISTIC_U;
+    options.bandwidth = 1;
+    for (int k = 1; k <= 800; k++) {
+        rows[1] = (npksd_real)k / 128; /* to 6.25: r^2/2 has few digits, and the kernel is above exp(-20) */
+        double r2 = (double)rows[1] * (double)rows[1], kernel = exp(-r2 / 2);
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &found));
+        ASSERT_IN_RANGE(kernel * (1 - r2), (double)found, either(2e-14, 1e-6) * kernel * (1 + r2));
+    }
+    PASS();
+}
+
 /* scales: only the first counts, and it multiplies the square of the bandwidth. */
 TEST first_scale_counts(int kernel)
 {
@@ -367,6 +383,7 @@ SUITE(suite_statistic)
         greatest_set_test_suffix(names[k]);
         RUN_TESTp(random_statistics, k / 2, k % 2);
     }
+    RUN_TEST(exponential_to_the_last_digits);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
