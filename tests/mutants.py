@@ -46,8 +46,10 @@ OPERATORS = [
     (r" & ", (" | ",)), (r" \| ", (" & ",)), (r"(?<=[( ])!(?=[a-z(])", ("",)), (r"(?<=return )-", ("",)),
 ]
 NUMBER = re.compile(r"(?<![\w.])(?:\d+\.\d*(?:e[+-]?\d+)?|\d+(?:e[+-]?\d+)|0x[0-9A-Fa-f]+|\d+)(?![\w.])")
-STATEMENT = re.compile(r"^\s+(?:[\w>.\[\]() *+-]+ [-+*/|&]?= [^=].*|npksdi?_\w+\(.*\)|[\w>.\[\]-]+\+\+|continue|break);$")
-DECLARATION = re.compile(r"^\s+(?:const |static |unsigned |struct )*(?:\w+_t|\w+_real|int|double|float|npksdi?_\w+|unsigned)"
+STATEMENT = re.compile(r"^\s+(?:[\w>.\[\]() *+-]+ [-+*/|&]?= [^=].*|npksdi?_\w+\(.*\)|[\w>.\[\]-]+\+\+"
+                       r"|continue|break);$")
+DECLARATION = re.compile(r"^\s+(?:const |static |unsigned |struct )*"
+                         r"(?:\w+_t|\w+_real|int|double|float|npksdi?_\w+|unsigned)"
                          r" \**(?:const )?\w+(?:\[.*\])* = ")
 CONDITION = re.compile(r"^(\s*(?:\} else )?(?:if|while) )\((.*)\)( \{)?$")
 
@@ -74,8 +76,8 @@ class Build:
 
     def compile(self, header_folder, source, out, level="-O1"):
         include = self.include if source == self.implementation else []
-        return run(["gcc", "-std=c99", level, "-w", f"-I{header_folder}", f"-I{HERE}", *self.flags, *include, "-c",
-                    str(source), "-o", str(out)])
+        return run(["gcc", "-std=c99", level, "-w", "-I.", f"-I{HERE}", *self.flags, *include, "-c", str(source), "-o",
+                    str(out)], header_folder)  # from there: sanitizers note the header's path
 
     def lines(self):
         """Numbers of the header's lines that this build compiles, definitions of macros included."""
@@ -155,8 +157,8 @@ class Build:
         return sorted(self.seconds, key=lambda name: -(self.killed.get(name, 0) + 0.2) / self.seconds[name])
 
 
-def run(command):
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(command, folder=HERE):
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
 
 
 def need(result, message):

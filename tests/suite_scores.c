@@ -321,7 +321,7 @@ TEST rows_of_data_sets(void)
     PASS();
 }
 
-/* How many data sets are drawn before the replicates: ten of them where they are not large, 200,000 rows where they are. */
+/* Data sets that are drawn before the replicates: ten where they are small, some 200,000 rows where they are large. */
 TEST data_sets_of_a_fit(void)
 {
     static const size_t sizes[] = { 1, 7, 19999, 20000, 70000 };
