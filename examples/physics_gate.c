@@ -6,7 +6,7 @@
  * A ball is thrown, bounces and rolls out. A new build need not give the same bits: another
  * compiler, SIMD or another order of sums changes the last digit, and after a few bounces the
  * whole path. A test for equal output would fail for no good reason. What must stay the same is
- * the *distribution* of what happens. The blob (about 50 KB here) has the same bytes on every
+ * the *distribution* of what happens. The blob (about 60 KB here) has the same bytes on every
  * machine: commit it with the tests. One sound build in 200 fails (alpha 0.005); as the seeds are
  * fixed, it fails every time. */
 #define NPKSD_IMPLEMENTATION

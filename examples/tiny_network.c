@@ -8,7 +8,7 @@
  * The recorded rows are split first: 1000 train the network, 600 are held out for the test. Rows
  * that the network was fitted to would make it look better than it is; the p-value is exact only
  * for held-out rows. The test is repeated during training. ksd2, the size of what the component
- * STEIN sees, falls, and in the end 100 rows show no fault. That does not mean that there is none:
+ * STEIN sees, falls, and in the end 40 rows show no fault. That does not mean that there is none:
  * 600 rows still show one. */
 #define NPKSD_IMPLEMENTATION
 #include "npksd.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOISE = 3, HIDDEN = 16, M = 2, BATCH = 64, HELD_OUT = 600, FEW = 100, TRAINING = 1000 };
+enum { NOISE = 3, HIDDEN = 16, M = 2, BATCH = 64, HELD_OUT = 600, FEW = 40, TRAINING = 1000 };
 enum { WEIGHTS = HIDDEN * (NOISE + 1) + M * (HIDDEN + 1) };
 
 /* HIDDEN rows of NOISE + 1 weights, then M rows of HIDDEN + 1; the last of a row is the offset */

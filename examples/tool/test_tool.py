@@ -904,7 +904,7 @@ def group_lives(group):
 
 def test_programs():
     recording = REPOSITORY / "examples" / "data" / "observed.csv"
-    quick = ("--replicates", 39, "--fit-rows", 400, "--pilot", 20)
+    quick = ("--replicates", 39, "--fit-rows", 1000, "--pilot", 50)
     one_shot = f"awk -v rows={{rows}} -v seed={{seed}} -f {SHOTS}/shots.awk"
     runs = [answer(name, recording, option, command, *quick, *more, code=1) for name, option, command, more in (
         ("awk", "--generator", one_shot, ()), ("awk, 5 jobs", "--generator", one_shot, ("--jobs", 5)),

@@ -50,7 +50,7 @@ const PRESETS = [
 
 const byId = (id) => document.getElementById(id);
 const root = document.documentElement;
-const settings = { speed: 30.4, n: 100, seed: 1 };
+const settings = { speed: 30.4, n: 100, seed: 55 };
 let wasm;            // the exports of the module
 let world = {};      // the catapult that was recorded, as web.c has it
 let run = null;      // the test under way or done

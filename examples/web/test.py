@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 BUILD = HERE / "build"
 PASSED, FAILED = [], []
 SLIDERS = ("speed", "scatter", "wind", "heavy", "link")
-FAITHFUL = dict(n=100, seed=1, speed=30, scatter=2.5, wind=3, heavy=0.35, link=0.6)
+FAITHFUL = dict(n=100, seed=55, speed=30, scatter=2.5, wind=3, heavy=0.35, link=0.6)
 # one setting for each preset of the page, and the corners of the sliders
 SETTINGS = {
     "faithful": {},
@@ -277,7 +277,7 @@ def interact(browser, page):
           f"; the pairs range and peak height (correlation {here['pairs'][2]:.2f}, "
           f"the simulator's {here['pairs'][3]:.2f}), " in shown["where"], shown)
     browser.ask("document.getElementById('again').click()")
-    check("another recording is another seed", browser.result()["seed"] == 2)
+    check("another recording is another seed", browser.result()["seed"] == 56)
     browser.ask("document.querySelectorAll('#presets button')[0].click()")
     result = browser.result()
     check("a preset sets all sliders", all(result[key] == FAITHFUL[key] for key in SLIDERS))
@@ -290,7 +290,7 @@ def interact(browser, page):
         location.hash = '#n=20&speed=nonsense&wind=-7&heavy=9&seed=1e99';
     })""")
     result = browser.result()
-    check("nonsense in the address is ignored", result["n"] == 20 and result["seed"] == 2
+    check("nonsense in the address is ignored", result["n"] == 20 and result["seed"] == 56
           and all(result[key] == FAITHFUL[key] for key in SLIDERS))
 
 
