@@ -1791,8 +1791,8 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
     for (size_t c = 0; c < model->kernel_count_; c++) {
         npksdi_kernel *kernel = model->kernel_ + c;
         npksd_real ratio = c > 0 ? kernel[-1].scale_ / kernel->scale_ : 0, left = ratio;
-        for (; left > 1; left /= 2)
-            kernel->squarings_++;
+        for (; left > 1; kernel->squarings_++)
+            left /= 2;
         if (left < 1 || kernel->squarings_ > 6)
             kernel->squarings_ = -1;
         kernel->floor_ = NPKSD_EXP(NPKSDI_EXP_LOW / (kernel->squarings_ > 0 ? ratio : 1));
@@ -4164,7 +4164,7 @@ static size_t npksdi_stage(npksd_tester *t, size_t stage, size_t k, npksd_status
 #define NPKSDI_CASE(name, count, item)                                                             \
     case NPKSDI_STAGE_##name:                                                                      \
         if (status != NULL)                                                                        \
-            item;                                                                                  \
+            (item);                                                                                \
         return count;
         NPKSDI_STAGES(NPKSDI_CASE)
 #undef NPKSDI_CASE

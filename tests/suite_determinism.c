@@ -154,48 +154,17 @@ TEST p_value_from_null_values(size_t v)
 
 /* ======== the caller's own rng ======== */
 
-/* the built-in generator behind the caller's functions */
-typedef struct own_rng {
-    npksd_rng_state state;
-    npksd_rng inner;
-    uint64_t seed;
-    size_t seeks;
-} own_rng;
-
-static uint64_t own_next(void *user_data)
-{
-    own_rng *own = (own_rng *)user_data;
-    return own->inner.next_fn(own->inner.user_data);
-}
-
-static void own_seek(uint64_t stream, void *user_data)
-{
-    own_rng *own = (own_rng *)user_data;
-    own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
-    own->seeks++;
-}
-
-static void own_start(own_rng *own, npksd_options *options, int with_seek)
-{
-    memset(own, 0, sizeof *own);
-    own->seed = options->seed;
-    own->inner = npksd_rng_seeded(&own->state, own->seed, 0);
-    options->rng.next_fn = own_next;
-    options->rng.seek_fn = with_seek ? own_seek : NULL;
-    options->rng.user_data = own;
-}
-
 TEST own_rng_with_streams_equals_built_in(size_t v)
 {
     npksd_options options = variant_options(v);
     outcome built_in, own_stream;
     own_rng own;
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &built_in));
-    own_start(&own, &options, 1);
+    options.rng = own_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, run(&options, 3, &own_stream));
     ASSERT(own.seeks > 0);
     ASSERT(same_outcome(&built_in, &own_stream));
-    own_start(&own, &options, 1);
+    options.rng = own_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, run(&options, 1, &own_stream));
     ASSERT(same_outcome(&built_in, &own_stream));
     PASS();
@@ -206,9 +175,9 @@ TEST sequential_rng(size_t v)
     npksd_options options = variant_options(v);
     outcome whole, stepped;
     own_rng own;
-    own_start(&own, &options, 0);
+    options.rng = own_rng_start(&own, options.seed, 0);
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &whole));
-    own_start(&own, &options, 0);
+    options.rng = own_rng_start(&own, options.seed, 0);
     ASSERT_STATUS(NPKSD_OK, run(&options, 2, &stepped));
     ASSERT(same_outcome(&whole, &stepped));
     ASSERT(whole.result.p_value > 0 && whole.result.p_value <= 1);
@@ -245,7 +214,7 @@ TEST trials_share_no_numbers(int own_generator)
     own_rng own;
     firsts one = { { 0 }, 0 }, three = { { 0 }, 0 };
     if (own_generator)
-        own_start(&own, &options, 1);
+        options.rng = own_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &one, &options, 1, &check));
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &three, &options, 3, &check));
     ASSERT(one.count > SMALL_REPLICATES && three.count < FIRSTS_MOST);

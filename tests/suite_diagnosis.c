@@ -48,23 +48,6 @@ TEST stored_coordinates(void)
     PASS();
 }
 
-/* Columns and pairs from stored fit rows: the reference, and the library itself where it tells. */
-typedef struct replay {
-    const npksd_real *sets;
-    size_t count, calls; /* data sets; later calls draw anew */
-} replay;
-
-static int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
-{
-    replay *source = (replay *)user_data;
-    if (source->calls < source->count)
-        memcpy(rows, source->sets + source->calls * count * m, count * m * sizeof *rows);
-    else
-        chain_sample(rows, count, m, rng, NULL);
-    source->calls++;
-    return 0;
-}
-
 static double *stored_numbers(vectors *v, const char *key, size_t count)
 {
     double *out = ref_reals(count);
@@ -75,6 +58,7 @@ static double *stored_numbers(vectors *v, const char *key, size_t count)
     return out;
 }
 
+/* Columns and pairs from stored fit rows: the reference, and the library itself where it tells. */
 TEST stored_margins(void)
 {
     vectors v;

@@ -433,35 +433,6 @@ TEST progress_of_a_loaded_tester(void)
 
 /* ======== workers ======== */
 
-typedef struct own_rng {
-    npksd_rng_state state;
-    npksd_rng inner;
-    uint64_t seed;
-} own_rng;
-
-static uint64_t own_next(void *user_data)
-{
-    own_rng *own = (own_rng *)user_data;
-    return own->inner.next_fn(own->inner.user_data);
-}
-
-static void own_seek(uint64_t stream, void *user_data)
-{
-    own_rng *own = (own_rng *)user_data;
-    own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
-}
-
-static npksd_rng make_rng(own_rng *own, uint64_t seed)
-{
-    npksd_rng rng;
-    own->seed = seed;
-    own->inner = npksd_rng_seeded(&own->state, seed, 0);
-    rng.next_fn = own_next;
-    rng.seek_fn = own_seek;
-    rng.user_data = own;
-    return rng;
-}
-
 /* Two threads that share the state of the caller's rng would draw anything, and say NPKSD_OK. */
 TEST workers_share_no_rng(void)
 {
@@ -470,7 +441,7 @@ TEST workers_share_no_rng(void)
     npksd_worker worker;
     npksd_real own_value, given, plain;
     own_rng first, second;
-    options.rng = make_rng(&first, options.seed);
+    options.rng = own_rng_start(&first, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
@@ -482,7 +453,7 @@ TEST workers_share_no_rng(void)
     memset(&own_value, UNTOUCHED, sizeof own_value);
     ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_replicates(tester, &worker, 4, 1, &own_value));
     ASSERT(untouched(&own_value, sizeof own_value));
-    worker.rng = make_rng(&second, options.seed);
+    worker.rng = own_rng_start(&second, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 4, 1, &given));
     ASSERT_MEM_EQ(&plain, &given, sizeof plain);
     free(worker.scratch);

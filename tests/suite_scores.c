@@ -27,22 +27,6 @@ static double column_size(const double *scores, size_t rows, size_t m, size_t i)
 
 /* ======== stored answers ======== */
 
-typedef struct replay {
-    const npksd_real *sets;
-    size_t count, calls; /* data sets; later calls draw anew */
-} replay;
-
-static int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
-{
-    replay *source = (replay *)user_data;
-    if (source->calls < source->count)
-        memcpy(rows, source->sets + source->calls * count * m, count * m * sizeof *rows);
-    else
-        chain_sample(rows, count, m, rng, NULL);
-    source->calls++;
-    return 0;
-}
-
 /* Errors are relative to the largest score of the column. */
 static enum greatest_test_res compare_scores(const char *name, npksd_tester *tester,
                                              const npksd_real *probe, size_t rows, size_t m,

@@ -245,3 +245,39 @@ int untouched(const void *memory, size_t bytes)
             return 0;
     return 1;
 }
+
+int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *source)
+{
+    replay *stored = (replay *)source;
+    if (stored->calls < stored->count)
+        memcpy(rows, stored->sets + stored->calls * count * m, count * m * sizeof *rows);
+    else
+        chain_sample(rows, count, m, rng, NULL);
+    stored->calls++;
+    return 0;
+}
+
+static uint64_t own_next(void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    return own->inner.next_fn(own->inner.user_data);
+}
+
+static void own_seek(uint64_t stream, void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
+    own->seeks++;
+}
+
+npksd_rng own_rng_start(own_rng *own, uint64_t seed, int with_seek)
+{
+    npksd_rng rng;
+    memset(own, 0, sizeof *own);
+    own->seed = seed;
+    own->inner = npksd_rng_seeded(&own->state, seed, 0);
+    rng.next_fn = own_next;
+    rng.seek_fn = with_seek ? own_seek : NULL;
+    rng.user_data = own;
+    return rng;
+}

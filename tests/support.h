@@ -52,6 +52,25 @@ void faulty_sum(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *
 void draw_rows(npksd_real *rows, size_t n, size_t m, uint64_t seed);
 /* n rows of chain_sample */
 
+typedef struct replay {
+    const npksd_real *sets;
+    size_t count, calls; /* data sets; later calls draw anew */
+} replay;
+
+int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *source);
+/* The data sets of a replay, one a call. */
+
+/* ======== a caller's own rng: the built-in one behind other functions ======== */
+
+typedef struct own_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+    uint64_t seed;
+    size_t seeks;
+} own_rng;
+
+npksd_rng own_rng_start(own_rng *own, uint64_t seed, int with_seek);
+
 /* ======== an allocator that counts, checks and fails on demand ======== */
 
 enum { HEAP_BLOCKS = 16 };

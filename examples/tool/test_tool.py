@@ -197,7 +197,7 @@ def test_reasons():
           == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
     check("the page says which are related", Path("related.html").read_text().count(" (related)</td>") == 2)
     got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
-    check("a changed spread is said", re.search(r"x0 \(mean .*, spread 0\.[45]\d times, ", got.get("where", "")),
+    check("a changed spread is said", re.search(r"x0 \(mean .*, spread 0\.[45]\d times as large, ", got.get("where", "")),
           got.get("where"))
     # two files of equal length, and more observed rows than synthetic ones
     for count in (60, 30):
@@ -1069,7 +1069,7 @@ def test_watch():
     text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
     got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")
     check("the spread is said",
-          re.match(r"a \(mean .*, spread 0\.\d+ times, ", got.get("list", [{}])[0].get("column", "")),
+          re.match(r"a \(mean .*, spread 0\.\d+ times as large, ", got.get("list", [{}])[0].get("column", "")),
           got.get("list"))
     text("unnamed.csv", csv(normal_rows(40, 2, 6)))
     got = answer("the columns of the state", "--watch", "unnamed.csv", "--state", "narrow.state")

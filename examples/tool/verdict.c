@@ -146,7 +146,7 @@ void describe_change(char **to, const char *name, const column_change *c)
     if (c->sd == 0 && c->other_sd > 0)
         append(to, ", constant");
     else if (isfinite(spread) && fabs(log(spread)) > fmax(fabs(c->shift), 0.1))
-        append(to, ", spread %.2f times", spread);
+        append(to, ", spread %.2f times as large", spread);
     append(to, ", distance %.2f)", c->distance);
 }
 
