@@ -158,13 +158,13 @@ TEST own_rng_with_streams_equals_built_in(size_t v)
 {
     npksd_options options = variant_options(v);
     outcome built_in, own_stream;
-    own_rng own;
+    caller_rng own;
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &built_in));
-    options.rng = own_rng_start(&own, options.seed, 1);
+    options.rng = caller_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, run(&options, 3, &own_stream));
     ASSERT(own.seeks > 0);
     ASSERT(same_outcome(&built_in, &own_stream));
-    options.rng = own_rng_start(&own, options.seed, 1);
+    options.rng = caller_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, run(&options, 1, &own_stream));
     ASSERT(same_outcome(&built_in, &own_stream));
     PASS();
@@ -174,10 +174,10 @@ TEST sequential_rng(size_t v)
 {
     npksd_options options = variant_options(v);
     outcome whole, stepped;
-    own_rng own;
-    options.rng = own_rng_start(&own, options.seed, 0);
+    caller_rng own;
+    options.rng = caller_rng_start(&own, options.seed, 0);
     ASSERT_STATUS(NPKSD_OK, run(&options, SIZE_MAX, &whole));
-    options.rng = own_rng_start(&own, options.seed, 0);
+    options.rng = caller_rng_start(&own, options.seed, 0);
     ASSERT_STATUS(NPKSD_OK, run(&options, 2, &stepped));
     ASSERT(same_outcome(&whole, &stepped));
     ASSERT(whole.result.p_value > 0 && whole.result.p_value <= 1);
@@ -211,10 +211,10 @@ TEST trials_share_no_numbers(int own_generator)
 {
     npksd_options options = small_options();
     npksd_self_check_result check;
-    own_rng own;
+    caller_rng own;
     firsts one = { { 0 }, 0 }, three = { { 0 }, 0 };
     if (own_generator)
-        options.rng = own_rng_start(&own, options.seed, 1);
+        options.rng = caller_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &one, &options, 1, &check));
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &three, &options, 3, &check));
     ASSERT(one.count > SMALL_REPLICATES && three.count < FIRSTS_MOST);

@@ -440,8 +440,8 @@ TEST workers_share_no_rng(void)
     npksd_tester *tester = NULL;
     npksd_worker worker;
     npksd_real own_value, given, plain;
-    own_rng first, second;
-    options.rng = own_rng_start(&first, options.seed, 1);
+    caller_rng first, second;
+    options.rng = caller_rng_start(&first, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
@@ -453,7 +453,7 @@ TEST workers_share_no_rng(void)
     memset(&own_value, UNTOUCHED, sizeof own_value);
     ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_tester_replicates(tester, &worker, 4, 1, &own_value));
     ASSERT(untouched(&own_value, sizeof own_value));
-    worker.rng = own_rng_start(&second, options.seed, 1);
+    worker.rng = caller_rng_start(&second, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 4, 1, &given));
     ASSERT_MEM_EQ(&plain, &given, sizeof plain);
     free(worker.scratch);

@@ -259,18 +259,18 @@ int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
 
 static uint64_t own_next(void *user_data)
 {
-    own_rng *own = (own_rng *)user_data;
+    caller_rng *own = (caller_rng *)user_data;
     return own->inner.next_fn(own->inner.user_data);
 }
 
 static void own_seek(uint64_t stream, void *user_data)
 {
-    own_rng *own = (own_rng *)user_data;
+    caller_rng *own = (caller_rng *)user_data;
     own->inner = npksd_rng_seeded(&own->state, own->seed, stream);
     own->seeks++;
 }
 
-npksd_rng own_rng_start(own_rng *own, uint64_t seed, int with_seek)
+npksd_rng caller_rng_start(caller_rng *own, uint64_t seed, int with_seek)
 {
     npksd_rng rng;
     memset(own, 0, sizeof *own);

@@ -62,14 +62,14 @@ int replay_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
 
 /* ======== a caller's own rng: the built-in one behind other functions ======== */
 
-typedef struct own_rng {
+typedef struct caller_rng {
     npksd_rng_state state;
     npksd_rng inner;
     uint64_t seed;
     size_t seeks;
-} own_rng;
+} caller_rng;
 
-npksd_rng own_rng_start(own_rng *own, uint64_t seed, int with_seek);
+npksd_rng caller_rng_start(caller_rng *own, uint64_t seed, int with_seek);
 
 /* ======== an allocator that counts, checks and fails on demand ======== */
 
