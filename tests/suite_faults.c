@@ -475,7 +475,7 @@ TEST every_call_fails(size_t entry)
             ASSERTm("written", !clean.outputs_kept);
             /* all of them if they are few; otherwise some, others in each setting, and the last */
             size_t calls = source_of(&clean, (fault_kind)kind)->calls;
-            size_t step = calls / (test_quick ? 4 : 24) + 1, first = calls - calls / step * step;
+            size_t step = calls / (test_quick ? 10 : 24) + 1, first = calls - calls / step * step;
             first = first == 0 ? step : first;
             clean_calls += calls > 0 ? (calls - first) / step + 1 : 0;
             for (size_t call = first; call <= calls; call += step, tried++)
