@@ -440,7 +440,7 @@ NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn samp
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
 /* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
-   own data: p-values must look uniform, and equal streams must give equal rows. */
+   own data: not too many p-values may be small, and equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
@@ -1219,9 +1219,10 @@ static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
    also declare them. An entry X(type, name, count, each, saved) is count x each things, saved as
    REALS from low to high (a blob with others is refused), as WORDS up to a limit, or LOCAL: not. */
 enum { NPKSDI_COUNT, NPKSDI_PLACE, NPKSDI_WRITE, NPKSDI_READ };
-#define NPKSDI_LOCAL                                   0, 0, 0
-#define NPKSDI_REALS(low, high)                        1, low, high
-#define NPKSDI_WORDS(limit)                            2, 0, (npksd_real)(limit)
+enum { NPKSDI_UNSAVED, NPKSDI_SAVED_REALS, NPKSDI_SAVED_WORDS };
+#define NPKSDI_LOCAL                                   NPKSDI_UNSAVED, 0, 0
+#define NPKSDI_REALS(low, high)                        NPKSDI_SAVED_REALS, low, high
+#define NPKSDI_WORDS(limit)                            NPKSDI_SAVED_WORDS, 0, (npksd_real)(limit)
 #define NPKSDI_DECLARE(type, name, count, each, saved) type *name;
 #define NPKSDI_VISIT(type, name, count, each, saved)                                               \
     owner->name =                                                                                  \
@@ -1322,9 +1323,9 @@ static void *npksdi_visit(npksdi_walk *walk, void *array, size_t count, size_t e
         walk->at_ += all * size;
         all = 0;
     }
-    for (size_t k = 0; k < all && saved == 1; k++)
+    for (size_t k = 0; k < all && saved == NPKSDI_SAVED_REALS; k++)
         npksdi_blob_real(walk, (npksd_real *)array + k, low, high);
-    for (size_t k = 0; k < all && saved == 2; k++) {
+    for (size_t k = 0; k < all && saved == NPKSDI_SAVED_WORDS; k++) {
         uint64_t word = ((uint32_t *)array)[k];
         npksdi_blob_word(walk, &word, 4);
         walk->bad_ |= walk->mode_ == NPKSDI_READ && (npksd_real)word > high;
@@ -4223,7 +4224,7 @@ static int npksdi_is_busy(const npksd_tester *t)
 /* ======== >>check: one observed data set against the null ======== */
 
 /* Wild bootstrap: signs on the pairs of the observed rows, one pass for each draw of signs, the
-   pilot first; the last pass, here as everywhere the only one for the rows as they are. */
+   pilot first. The last pass, in other modes the only one, takes the rows as they are. */
 static size_t npksdi_signed_passes(const npksdi_model *model)
 {
     return npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + model->replicates_ : 0;

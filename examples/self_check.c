@@ -50,7 +50,7 @@ static int check(const char *name, npksd_sample_fn sample_fn, const npksd_option
     else if (!result.repeatable)
         printf("unfit: the same stream gives different rows; rand(), a clock or a static inside?\n");
     else
-        printf("%s: %zu of %zu rejected, mean p %.2f, test for uniform p-values: p = %.2f\n",
+        printf("%s: %zu of %zu rejected, mean p %.2f, too many small p-values: p = %.2f\n",
                result.suspicious ? "suspicious" : "fit", result.rejected, result.runs,
                (double)result.mean_p, (double)result.uniform_p);
     return status == NPKSD_OK && !result.suspicious;

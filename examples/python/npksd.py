@@ -479,7 +479,7 @@ class Column:
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
     shift: float        #: observed mean - generator's mean, in standard deviations; plus or minus the largest
                         #: float if the generator's column is constant and this one has another mean
-    distance: float     #: largest distance of the distribution functions, 0 to 1
+    distance: float     #: most by which the share of p-values up to some a exceeds a
     statistic: float    #: its share of the Stein statistic
     spread: float       #: standard deviation, observed / generator's; nan where no draws were seen in Python
     verdict: str        #: "differs": p_adjusted is small enough; "related": it is, but the distribution of this
@@ -675,7 +675,7 @@ class SelfCheck:
     runs: int
     rejected: int
     mean_p: float       #: about 1/2; more for discrete data
-    distance: float     #: Kolmogorov distance of the p-values from uniform
+    distance: float     #: most by which the share of p-values up to some a exceeds a
     uniform_p: float    #: p-value of that distance
     repeatable: bool    #: False: the same rng gave different rows (a random state of its own, a clock)
     suspicious: bool
