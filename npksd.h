@@ -426,10 +426,10 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
                                                    npksd_result *result, npksd_diagnosis *diagnosis,
                                                    npksd_real *null_values);
 /* The same question when synthetic rows are all you have of the generator. Observed and synthetic
-   rows form one pool: it is "the generator" of the diagnosis, the fit uses all of it (the scores
-   fit_rows of it), and a replicate is n of its rows, drawn without replacement. Exact if rows (or
-   blocks) from one source are exchangeable. With few synthetic rows, modes that the generator lacks
-   are harder to see: also look at result.out_of_range. Not with the wild bootstrap. */
+   rows form one pool: it is "the generator" of the diagnosis, the fit draws as many of its rows as
+   it would from a generator, and a replicate is n of them, all without replacement. Exact if rows
+   (or blocks) from one source are exchangeable. With few synthetic rows, modes that the generator
+   lacks are harder to see: also look at result.out_of_range. Not with the wild bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -3488,8 +3488,7 @@ static void npksdi_plan_fit(npksd_tester *t)
     fit->sets_ = npksdi_ceil_div(fit->held_from_ + fit->held_rows_, n);
     size_t few = npksdi_max_size(2, npksdi_min_size(10, npksdi_ceil_div(200000, n)));
     fit->sets_ = npksdi_max_size(fit->sets_, fit->refers_ ? few : 0);
-    if (pool > 0)
-        fit->sets_ = npksdi_min_size(fit->refers_ ? pool : fit->sets_, npksdi_ceil_div(pool, n));
+    fit->sets_ = npksdi_min_size(fit->sets_, pool > 0 ? npksdi_ceil_div(pool, n) : SIZE_MAX);
 }
 
 /* ======== >>fit: draw, keep, scale ======== */
@@ -3518,7 +3517,7 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
 
 /* The built-in generator of fixed samples: n rows (or as many blocks) of the pool, drawn without
    replacement. Under the null hypothesis observed and synthetic rows are exchangeable, so that
-   whatever does not know who is who is allowed: the fit uses all of them, each data set those that
+   whatever does not know who is who is allowed: the fit uses both, each data set those rows that
    the ones before have left (Fisher and Yates). */
 static int npksdi_pool_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
                               void *user_data)

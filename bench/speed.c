@@ -204,13 +204,10 @@ static size_t step_items(const speed_shape *shape, item *items, size_t capacity,
 static void stages(void)
 {
     static const speed_shape stepped[] = { { 100, 3, 499, 0, 0 }, { 100, 40, 499, 0, 0 }, { 1000, 100, 19, 0, 0 } };
-    static const char *const names[NPKSDI_STAGE_DONE] = {
-        [NPKSDI_STAGE_KEEP] = "keep", [NPKSDI_STAGE_SCALE] = "scale", [NPKSDI_STAGE_RANGE] = "range",
-        [NPKSDI_STAGE_SUMMARY] = "summary", [NPKSDI_STAGE_CENTRE] = "centre", [NPKSDI_STAGE_BANDWIDTH] = "bandwidth",
-        [NPKSDI_STAGE_FREQUENCIES] = "frequencies", [NPKSDI_STAGE_STREAM] = "stream",
-        [NPKSDI_STAGE_SELECT] = "select", [NPKSDI_STAGE_SOLVE] = "solve", [NPKSDI_STAGE_REFER] = "refer",
-        [NPKSDI_STAGE_PILOT] = "pilot", [NPKSDI_STAGE_REPLICATES] = "replicates"
-    };
+    static const char *const names[] = { "keep",   "scale",     "constants",   "range",  "summary",
+                                         "centre", "bandwidth", "frequencies", "stream", "select",
+                                         "solve",  "refer",     "pilot",       "replicates" };
+    enum { EVERY_STAGE_HAS_A_NAME = 1 / (sizeof names / sizeof names[0] == NPKSDI_STAGE_DONE) };
     static const char *const kinds[2][KINDS] = { { ": generator", "", "", "" },
                                                  { ": generator", ": rows", ": pairs", ": end" } };
     enum { CAPACITY = 200000 };

@@ -714,11 +714,10 @@ REF_FN ref_plan ref_plan_of(const npksd_options *options, size_t n, size_t m, si
     plan.held = automatic ? ref_most(1, plan.rows / 4) : 0;
     plan.sets = ref_ceil(plan.from + plan.held, n);
     if (plan.refers)
-        plan.sets = all ? ref_ceil(all, n)
-                        : ref_most(plan.sets, ref_most(2, ref_ceil(ref_least(10 * n, 200000), n)));
+        plan.sets = ref_most(plan.sets, ref_most(2, ref_ceil(ref_least(10 * n, 200000), n)));
     else if (options->estimator == NPKSD_ESTIMATOR_CALLBACK) /* only the scale is wanted */
         plan.sets = plan.keep_sets;
-    else if (all)
+    if (all)
         plan.sets = ref_least(plan.sets, ref_ceil(all, n));
     return plan;
 }
