@@ -210,8 +210,8 @@ void chart_columns(FILE *out, const comparison *c)
             alpha);
     fprintf(out,
             "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar "
-            "is a smaller p; red "
-            "is at or below the level, and not just related to a column that is.",
+            "means a smaller p. Red: at or below the level, and not merely because a related "
+            "column changed.",
             m, PLURAL(m));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
