@@ -389,8 +389,8 @@ static void write_sign(FILE *f)
 
 static void write_section(void)
 {
-    char path[1024], reason[1024];
-    FILE *f = runner_section(&all, path, sizeof path);
+    char reason[1024];
+    FILE *f = bench_section(all.out, all.program);
     for (size_t i = 0; i < COMPARISONS; i++)
         if (!comparisons[i].null)
             verdict_compare(comparisons[i].name, "MMDAgg", rate_of(comparisons[i].id, "default"),
@@ -422,7 +422,7 @@ static void write_section(void)
             "observed images are pulled to grey by a tenth, a difference one can name. Many pixels "
             "are exactly 0; there `smooth = 0.1` is what the header advises.\n");
     draw_figure();
-    runner_section_end(&all, f, path);
+    runner_section_end(&all, f);
 }
 
 int main(int argc, char **argv)
@@ -434,7 +434,7 @@ int main(int argc, char **argv)
     }
     data_folder = argv[0];
     plan();
-    runner_open(&all, runner_flag("FRESH") || all.smoke);
+    runner_open(&all, bench_flag("FRESH") || all.smoke);
     runner_run(&all);
     write_section();
     return 0;

@@ -724,7 +724,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i].plan_fn();
-    runner_open(&all, runner_flag("FRESH") || all.smoke);
+    runner_open(&all, bench_flag("FRESH") || all.smoke);
     choose_parts(argv, (size_t)count);
     runner_run(&all);
     write_section();

@@ -867,8 +867,8 @@ static void write_verdict(FILE *f)
 /* the verdict comes first in the section, but is known last */
 static void write_section(void)
 {
-    char path[1024], line[4096];
-    FILE *body = tmpfile(), *f = runner_section(&all, path, sizeof path);
+    char line[4096];
+    FILE *body = tmpfile(), *f = bench_section(all.out, all.program);
     if (body == NULL)
         bench_die("a temporary file cannot be made", NPKSD_ERROR_MEMORY);
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
@@ -886,7 +886,7 @@ static void write_section(void)
     while (fgets(line, sizeof line, body) != NULL)
         fputs(line, f);
     fclose(body);
-    runner_section_end(&all, f, path);
+    runner_section_end(&all, f);
 }
 
 #endif /* PAPER_REPORT_H */

@@ -505,20 +505,9 @@ static void section_text(const char *text)
 
 static void section_open(const char *folder)
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/power.md", folder);
-    section = fopen(path, "w");
-    if (section == NULL) {
-        fprintf(stderr, "power: %s cannot be written; does the folder exist?\n", path);
-        exit(2);
-    }
-    fprintf(section, "## Required powers, level, diagnosis\n\n`make -C bench power`%s: ",
-            quick ? " (a smoke test: nothing below means anything)" : "");
-    bench_machine(section);
-#ifdef BENCH_COMMIT
-    fprintf(section, ", commit " BENCH_COMMIT);
-#endif
-    section_text(".\nEvery number is a rejection rate at alpha = 0.05; s.e. is the standard error "
+    section = bench_section(folder, "power");
+    bench_title(section, "Required powers, level, diagnosis", "power", 0);
+    section_text(BENCH_COMMIT ".\nEvery number is a rejection rate at alpha = 0.05; s.e. is the standard error "
                  "over the seeds of the fit.\n\n```\n");
 }
 
@@ -551,9 +540,8 @@ static void run(const char *what)
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("QUICK");
     int parts = 0, first = argc > 2 && strcmp(argv[1], "--out") == 0 ? 3 : 1;
-    quick = text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+    quick = bench_flag("QUICK");
     if (quick) {
         seeds = 2;
         checks = 8;
@@ -582,10 +570,8 @@ int main(int argc, char **argv)
     if (parts == 0)
         run("required");
     section_text("```\n");
-    if (section != NULL && fclose(section) != 0) {
-        fprintf(stderr, "power: writing the section failed; is the disk full?\n");
-        return 2;
-    }
+    if (section != NULL)
+        bench_section_end(section, argv[2], "power");
     if (quick)
         printf("QUICK=1: a smoke test, nothing was judged\n");
     else if (missed > 0)
