@@ -204,8 +204,8 @@ def _build() -> str:
             raise Error(f"the C compiler {compiler[0]} (from CC) does not start: {error.strerror}; set CC to one that "
                         "does, or unset it") from error
         if done.returncode != 0:
-            raise Error("the shared library could not be built; the C compiler printed the lines below (CC chooses "
-                        f"another one).\n{' '.join(command)} failed:\n{done.stdout.decode(errors='replace')}")
+            raise Error("the shared library could not be built (set CC to try another compiler): "
+                        f"{' '.join(command)} failed:\n{done.stdout.decode(errors='replace')}")
         os.replace(made, library)
     return str(library)
 
@@ -658,7 +658,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         callbacks.same_titles(generator, "the synthetic rows")
         if synthetic.shape[1] != m:
             raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}; both must have "
-                             "the same ones")
+                             "the same columns")
         if np.array_equal(table, synthetic):
             warnings.warn("the observed and the synthetic rows are the same: this compares a table with itself, and "
                           "the answer says nothing about a generator", stacklevel=2)
