@@ -22,6 +22,11 @@
 #define BENCH_FLAGS "(unknown)"
 #endif
 
+/* the commit of npksd.h that this program was built with */
+#ifndef BENCH_COMMIT
+#define BENCH_COMMIT "unknown"
+#endif
+
 #if defined(__GNUC__) || defined(__clang__)
 #define BENCH_UNUSED __attribute__((unused))
 #else
@@ -30,19 +35,11 @@
 
 /* ======== the machine ======== */
 
-/* to the screen, and to a section of RESULTS.md if there is one */
-static BENCH_UNUSED void bench_say(FILE *section, const char *format, ...)
+/* is this environment variable set, and not to 0? */
+static BENCH_UNUSED int bench_flag(const char *name)
 {
-    va_list arguments;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-    fflush(stdout);
-    if (section == NULL)
-        return;
-    va_start(arguments, format);
-    vfprintf(section, format, arguments);
-    va_end(arguments);
+    const char *text = getenv(name);
+    return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
 }
 
 static BENCH_UNUSED double bench_now(void)
@@ -113,6 +110,54 @@ static BENCH_UNUSED void *bench_alloc(size_t count, size_t bytes)
     if (p == NULL)
         bench_die("calloc", NPKSD_ERROR_MEMORY);
     return p;
+}
+
+/* ======== a section of RESULTS.md ======== */
+
+/* folder/name.md, opened for writing */
+static BENCH_UNUSED FILE *bench_section(const char *folder, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s.md", folder, name);
+    FILE *f = fopen(path, "w");
+    if (f == NULL) {
+        fprintf(stderr, "bench: %s cannot be written; does the folder exist?\n", path);
+        exit(2);
+    }
+    return f;
+}
+
+/* heading, command and machine; the caller goes on with the commit */
+static BENCH_UNUSED void bench_title(FILE *f, const char *title, const char *target, int full)
+{
+    fprintf(f, "## %s\n\n`%smake -C bench %s`%s: ", title, full ? "FULL=1 " : "", target,
+            bench_flag("QUICK") ? " (a smoke test: nothing below means anything)" : "");
+    bench_machine(f);
+    fprintf(f, ", commit ");
+}
+
+static BENCH_UNUSED void bench_section_end(FILE *f, const char *folder, const char *name)
+{
+    int failed = ferror(f) != 0;
+    if (fclose(f) != 0 || failed) {
+        fprintf(stderr, "bench: writing %s/%s.md failed; is the disk full?\n", folder, name);
+        exit(2);
+    }
+}
+
+/* to the screen, and to a section if there is one */
+static BENCH_UNUSED void bench_say(FILE *section, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    fflush(stdout);
+    if (section == NULL)
+        return;
+    va_start(arguments, format);
+    vfprintf(section, format, arguments);
+    va_end(arguments);
 }
 
 /* ======== several processes ======== */

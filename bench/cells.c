@@ -359,14 +359,9 @@ static void report_times(void)
 
 static void section_title(void)
 {
-    fprintf(section, "## Power on many problems, compared with other tests\n\n`%smake -C bench cells`%s: ",
-            ours.full ? "FULL=1 " : "",
-            ours.smoke ? " (a smoke test: nothing below means anything)" : "");
-    bench_machine(section);
-    fprintf(section, ", ");
-    runner_commits(section, &ours);
+    runner_title(section, &ours, "Power on many problems, compared with other tests", "cells");
     fprintf(section,
-            ". Rejection rates at alpha 0.05, default options. Generator: %zu seeds of the fit, %zu "
+            "Rejection rates at alpha 0.05, default options. Generator: %zu seeds of the fit, %zu "
             "recordings each; fixed and peers: %zu tests with 10 n synthetic rows, the same rows for all. "
             "problems.h has the problems, peers.h the other tests, written from their papers. npksd.h was "
             "tuned on the even problems only (\"tuning\"); the odd ones are held out. Lost: below the best "
@@ -420,20 +415,19 @@ int main(int argc, char **argv)
         ours.path[0] = '\0';
     make_plan();
     runner_open(&peers, fresh != NULL && strcmp(fresh, "all") == 0);
-    runner_open(&ours, runner_flag("FRESH"));
+    runner_open(&ours, bench_flag("FRESH"));
     if (part == NULL || strcmp(part, "ours") == 0)
         runner_run(&ours);
     if (part == NULL || strcmp(part, "peers") == 0)
         runner_run(&peers);
     if (part == NULL && option_count == 0 && only_half < 0 && only_mode < 0) {
-        char path[1024];
-        section = runner_section(&ours, path, sizeof path);
+        section = bench_section(ours.out, ours.program);
         section_title();
         report_means();
         report_cells();
         report_levels();
         report_times();
-        runner_section_end(&ours, section, path);
+        runner_section_end(&ours, section);
         return 0;
     }
     if (part != NULL && strcmp(part, "times") == 0) {

@@ -1,14 +1,15 @@
 /*
- * Recorded images against generated ones, at the paper's sizes (tables 1 and 2), by
- * npksd_test_samples: no generator, only rows.
+ * Tests recorded images against generated ones with npksd_test_samples, which needs rows and no
+ * generator. Sizes are those of the paper's tables 1 and 2.
  *
  *     digits [--out DIR] [--keep DIR] FOLDER
  *
- * FOLDER has .npy files; without it the program says which, and how to make them. DIR/digits.md is
- * the section of RESULTS.md, DIR/digits.svg its figure. The environment: QUICK=1 a smoke test,
- * FULL=1 more trials, FRESH=1 forgets what is kept, JOBS processes.
+ * FOLDER has .npy files; without it the program says which ones, and how to make them. --out gets
+ * the section of RESULTS.md, digits.md, and its figure, digits.svg; --keep gets finished pieces,
+ * which the next run uses again. Environment: QUICK=1 is a smoke test, FULL=1 runs more trials,
+ * FRESH=1 discards what was kept, JOBS is the number of processes.
  *
- * Every trial draws its own observed and generated rows from the files, disjoint.
+ * Every trial draws its own observed and generated rows from the files; no row is in both.
  */
 #include "baselines.h"
 #include "npy.h"
@@ -19,20 +20,18 @@ static const char *data_folder;
 static runner all;
 
 static const char help[] =
-    "What the folder must hold (NumPy .npy, float32, C order, an image a row, values 0 to 255):\n"
+    "The folder needs these files (.npy, float32, C order, one image per row, values 0 to 255):\n"
     "    mnist_train_7x7.npy      MNIST digits, 28 x 28 averaged to 7 x 7: 49 columns\n"
-    "    mnist_train_b_7x7.npy    other MNIST digits: real against real is the level\n"
-    "    mnist_gan_mlp_7x7.npy    digits drawn by a GAN, averaged alike\n"
+    "    mnist_train_b_7x7.npy    other MNIST digits: real against real shows the level\n"
+    "    mnist_gan_mlp_7x7.npy    digits drawn by a GAN, averaged in the same way\n"
     "    mnist_vae_7x7.npy        digits drawn by a VAE\n"
     "    cifar_train_8x8.npy      CIFAR-10, 3 x 32 x 32 averaged to 3 x 8 x 8: 192 columns\n"
-    "and, if you have them:\n"
+    "It may also have these:\n"
     "    mnist_dcgan_7x7.npy mnist_ncsn_7x7.npy\n"
     "    cifar_dcgan_8x8.npy cifar_ncsn_8x8.npy cifar101_8x8.npy\n"
-    "Download the training images of MNIST (LeCun, Cortes & Burges: train-images-idx3-ubyte.gz) "
-    "and\n"
-    "CIFAR-10 (Krizhevsky: cifar-10-python.tar.gz), CIFAR-10.1 (Recht et al.); draw a few "
-    "thousand\n"
-    "images from each generator you want to test. With the images as NumPy arrays:\n"
+    "Download the training images of MNIST (LeCun, Cortes & Burges: train-images-idx3-ubyte.gz),\n"
+    "CIFAR-10 (Krizhevsky: cifar-10-python.tar.gz) and CIFAR-10.1 (Recht et al.), and draw a few\n"
+    "thousand images from each generator you want to test. With the images as NumPy arrays:\n"
     "    mnist.reshape(-1, 7, 4, 7, 4).mean((2, 4)).reshape(-1, 49)\n"
     "    cifar.reshape(-1, 3, 8, 4, 8, 4).mean((3, 5)).reshape(-1, 192)\n"
     "    numpy.save('mnist_train_7x7.npy', rows.astype('float32'))\n";
@@ -44,7 +43,7 @@ enum { MNIST_PIXELS = 49, CIFAR_PIXELS = 192 };
 typedef struct image_file {
     const char *name;
     size_t m, least; /* columns; the rows that a trial needs */
-    int optional;    /* missing: no rows */
+    int optional;    /* 1: it may be missing, and then has no rows */
     npy_table table;
 } image_file;
 
@@ -80,8 +79,8 @@ static void read_file(image_file *image)
         exit(2);
     }
     if (image->table.count < image->least) {
-        fprintf(stderr, "digits: %s has %zu rows, at least %zu are needed\n", image->name,
-                image->table.count, image->least);
+        fprintf(stderr, "digits: %s has %zu rows, at least %zu are needed: add images to it\n",
+                path, image->table.count, image->least);
         exit(2);
     }
 }
@@ -90,10 +89,10 @@ static void read_file(image_file *image)
 
 typedef struct comparison {
     const char *id, *name;
-    npy_table *observed, *generated; /* the same table: rows are drawn disjoint */
-    size_t n, rows;                  /* observed and generated ones of a trial, as in the paper */
-    npksd_real contrast;             /* observed values are pulled to 128 by this factor */
-    int null, explain;               /* explain: also the ways that tell why */
+    npy_table *observed, *generated; /* may be the same table: no row is drawn twice */
+    size_t n, rows;                  /* observed and generated rows of a trial, as in the paper */
+    npksd_real contrast;             /* factor for the distance of observed values from 128 */
+    int null, explain;               /* explain: also run the ways that show the reason */
     double paper[3];                 /* NP-KSD, NP-KSD_m, MMDAgg; negative: not in the paper */
 } comparison;
 
@@ -148,7 +147,7 @@ static const way ways[WAYS_ALL] = {
 
 static const char *const paper_names[3] = { "paper: NP-KSD", "paper: NP-KSD_m", "paper: MMDAgg" };
 
-/* count different rows of t at random; index: t->count numbers, any permutation of 0 ... */
+/* count different rows of t at random; index: any permutation of 0 ... t->count - 1 */
 static void draw_rows(const npy_table *t, size_t *index, size_t count, npksd_real *out,
                       npksd_rng *rng)
 {
@@ -169,7 +168,7 @@ static size_t *new_index(size_t count)
     return index;
 }
 
-/* n observed rows, then the generated ones; both from one table: disjoint */
+/* n observed rows, then the generated ones; no row is in both */
 static npksd_real *draw_trial(const comparison *c, npksd_rng *rng)
 {
     size_t m = c->observed->m;
@@ -255,7 +254,7 @@ static const piece *piece_of(const char *comparison_id, const char *way_id)
     return runner_find(&all, key);
 }
 
-/* no trials where the file is missing */
+/* 0 of 0 trials if the file is missing */
 static rate rate_of(const char *comparison_id, const char *way_id)
 {
     const piece *p = piece_of(comparison_id, way_id);
@@ -275,7 +274,7 @@ static void target(FILE *f, const char *name, const char *id, double bound, int 
             met ? "met" : "NOT MET");
 }
 
-/* Why MMDAgg may see a changed contrast better, if the numbers say so: text, or NULL. */
+/* Why MMDAgg may detect a change of contrast better; NULL if the numbers do not show it. */
 static const char *contrast_reason(char *text, size_t size)
 {
     static const char *const ids[4] = { "gauss_smooth", "spline", "smooth", "default" };
@@ -288,15 +287,16 @@ static const char *contrast_reason(char *text, size_t size)
                            rate_of("cifar_contrast", "gauss_smooth")) <= 2)
         return NULL;
     snprintf(text, size, "The reason is the family of scores. Pixel values repeat, so AUTO tries "
-             "Gaussian scores only, and these see little of a changed contrast, with noise %s or "
-             "without %s; splines without noise: %s; with `smooth = 0.1`, which the header advises "
-             "for such rows, AUTO may take flexible scores: %s.", r[0], r[3], r[1], r[2]);
+             "only Gaussian scores, which hardly detect a change of contrast (with noise: %s, "
+             "without: %s). Splines without noise: %s. With `smooth = 0.1`, which the header "
+             "recommends for such rows, AUTO may choose flexible scores: %s.",
+             r[0], r[3], r[1], r[2]);
     return text;
 }
 
 static void write_verdict(FILE *f)
 {
-    fprintf(f, "### What must be seen\n\n");
+    fprintf(f, "### Requirements\n\n");
     target(f, "MNIST VAE", "mnist_vae", 0.95, 1);
     target(f, "MNIST GAN_MLP", "mnist_gan", 0.95, 1);
     target(f, "MNIST Real", "mnist_real", 0.10, 0);
@@ -331,7 +331,7 @@ static void write_table(FILE *f)
         }
         fprintf(f, "\n");
     }
-    fprintf(f, "| ms a test, MNIST / CIFAR-10 |");
+    fprintf(f, "| ms per test, MNIST / CIFAR-10 |");
     for (size_t k = 0; k < WAYS; k++)
         fprintf(f, " %.0f / %.0f |", 1e3 * piece_of("mnist_real", ways[k].id)->seconds,
                 1e3 * piece_of("cifar_real", ways[k].id)->seconds);
@@ -370,39 +370,40 @@ static void draw_figure(void)
     plot_write(&p, 1, 1, all.out, "digits");
 }
 
-/* is the reversed sign what the paper's numbers for the VAE come from? */
+/* does the reversed sign explain the paper's numbers for the VAE? */
 static void write_sign(FILE *f)
 {
     char text[2][64];
     rate right = rate_of("mnist_vae", "npksd_m"), reversed = rate_of("mnist_vae", "reversed_m");
-    fprintf(f, "NP-KSD to the letter rejects less often than the paper's table says. A VAE's digits "
-            "are blurred: real ones are more spread out than the model, and more spread is what a "
-            "score with its sign reversed, as in the authors' code, sees best (see GVD in the "
-            "paper's experiments). The column \"sign reversed\" (the component MIRROR alone, which "
-            "is two-sided) tries it: VAE %s, with the right sign %s: the reversed sign %s.\n\n",
+    fprintf(f, "NP-KSD to the letter rejects less often than the paper's table says. A VAE's "
+            "digits are blurred, so real ones are more spread out than the model. More spread is "
+            "what a score with its sign reversed, as in the authors' code, detects best (see GVD "
+            "in the paper's experiments). The column \"sign reversed\" (the component MIRROR "
+            "alone, which is two-sided) shows the effect: VAE %s, with the right sign %s. The "
+            "reversed sign %s.\n\n",
             rate_text(reversed, text[0], sizeof text[0]), rate_text(right, text[1], sizeof text[1]),
             rate_difference(reversed, right) > 2
-                ? "does see more, and may be what the paper saw"
-                : "is not what makes the difference. What does is not known: pixels, generators "
-                  "and networks are others");
+                ? "rejects more often and may explain the paper's numbers"
+                : "does not explain the difference. What does is unknown: pixels, generators and "
+                  "networks are not those of the paper");
 }
 
 static void write_section(void)
 {
-    char path[1024], reason[1024];
-    FILE *f = runner_section(&all, path, sizeof path);
+    char reason[1024];
+    FILE *f = bench_section(all.out, all.program);
     for (size_t i = 0; i < COMPARISONS; i++)
         if (!comparisons[i].null)
             verdict_compare(comparisons[i].name, "MMDAgg", rate_of(comparisons[i].id, "default"),
                             rate_of(comparisons[i].id, "mmdagg"),
                             comparisons[i].explain ? contrast_reason(reason, sizeof reason) : NULL);
     runner_title(f, &all, "MNIST and CIFAR-10 (tables 1 and 2)", "digits DATA=folder");
-    fprintf(f, "`npksd_test_samples`, the paper's sizes: 100 observed and 600 generated digits, "
-            "200 and 800 for CIFAR-10, alpha = 0.05. The paper gives neither trials nor replicates "
-            "of these tables; here %zu trials a cell, each with rows drawn anew from the same "
-            "files, so that the intervals are for these files, and b = 499. Rates with exact 95 %% "
-            "intervals. `make -C bench digits` without DATA says which files the folder must hold, "
-            "what to download and how to make them.\n\n", all.pieces[0].jobs);
+    fprintf(f, "`npksd_test_samples` at the paper's sizes: 100 observed and 600 generated digits, "
+            "200 and 800 for CIFAR-10, alpha = 0.05. The paper does not say how many trials and "
+            "replicates its tables have. Here there are %zu trials per cell, each with new rows "
+            "drawn from the same files, and b = 499. Rates have exact 95 %% intervals, which hold "
+            "for these files only. `make -C bench digits` without DATA says which files are "
+            "needed, what to download and how to make them.\n\n", all.pieces[0].jobs);
     if (!all.smoke) {
         write_verdict(f);
         write_verdict(stdout);
@@ -410,31 +411,30 @@ static void write_section(void)
     fprintf(f, "![rejection rates on images](results/digits.svg)\n\n");
     write_table(f);
     fprintf(f, "NP-KSD and NP-KSD_m are the paper's statistic to the letter (SCALAR form, V, one "
-            "bandwidth, pixels not scaled) with scores in closed form; calibration is by "
-            "permutation of observed and held-out generated rows, which is exact, where the "
-            "authors' code draws its replicates with replacement from the rows it was trained "
-            "on.\n\n");
+            "bandwidth, pixels not scaled) with scores in closed form. Observed and held-out "
+            "generated rows are permuted, which makes the test exact; the authors' code draws its "
+            "replicates with replacement from the rows it was trained on.\n\n");
     write_sign(f);
     fprintf(f, "Differences from the paper: images are averaged to 7 x 7 and 8 x 8 pixels here (28 "
-            "x 28 and 32 x 32 there); generators are other ones, trained by others; observed rows "
-            "come from training images (there from the test set). DCGAN, NCSN and CIFAR-10.1 are "
-            "run when their files are in the folder. \"Contrast 0.9\" is not in the paper: the "
-            "observed images are pulled to grey by a tenth, a difference one can name. Many pixels "
-            "are exactly 0; there `smooth = 0.1` is what the header advises.\n");
+            "x 28 and 32 x 32 there); the generators are not the authors' own; observed rows come "
+            "from training images (there from the test set). DCGAN, NCSN and CIFAR-10.1 are run "
+            "when their files are in the folder. \"Contrast 0.9\" is not in the paper: the "
+            "contrast of the observed images is reduced by a tenth. Many pixels are exactly 0; for "
+            "such data the header recommends `smooth = 0.1`.\n");
     draw_figure();
-    runner_section_end(&all, f, path);
+    runner_section_end(&all, f);
 }
 
 int main(int argc, char **argv)
 {
     int count = runner_arguments(&all, "digits", "FOLDER", argc, argv);
     if (count != 1) {
-        fprintf(stderr, "digits: say where the images are: make digits DATA=folder\n\n%s", help);
+        fprintf(stderr, "digits: which folder has the images? make digits DATA=FOLDER\n\n%s", help);
         return 2;
     }
     data_folder = argv[0];
     plan();
-    runner_open(&all, runner_flag("FRESH") || all.smoke);
+    runner_open(&all, bench_flag("FRESH") || all.smoke);
     runner_run(&all);
     write_section();
     return 0;

@@ -408,23 +408,19 @@ static void picture(const char *folder)
 int main(int argc, char **argv)
 {
     static runner r;
-    char path[1024];
     if (runner_arguments(&r, "monitor", "", argc, argv) > 0) {
         fprintf(stderr, "usage: monitor [--out DIR]\n");
         return 2;
     }
     quick = r.smoke;
-    section = runner_section(&r, path, sizeof path);
-    fprintf(section, "## Watching a stream\n\n`make -C bench monitor`%s: ",
-            quick ? " (a smoke test: nothing below means anything)" : "");
-    bench_machine(section);
-    fprintf(section, ", commit " BENCH_COMMIT ". The real monitor on simulated statistics, of which only the ranks "
-            "matter.\n\n");
+    section = bench_section(r.out, r.program);
+    bench_title(section, "Watching a stream", "monitor", 0);
+    fprintf(section, BENCH_COMMIT ". The real monitor on simulated statistics, of which only the ranks matter.\n\n");
     picture(r.out);
     false_alarms();
     one_tester();
     delays();
-    runner_section_end(&r, section, path);
+    runner_section_end(&r, section);
     if (missed > 0)
         printf("%d required numbers MISSED\n", missed);
     return missed > 0;

@@ -1,20 +1,21 @@
 /*
  * Every experiment of the paper (Xu & Reinert, "A Kernelised Stein Statistic for Assessing Implicit
- * Generative Models") on synthetic distributions, its numbers beside ours.
+ * Generative Models") on synthetic distributions, with its numbers beside ours.
  *
  *     paper [--out DIR] [--keep DIR] [part ...]
  *
  *     gvd         Gaussian variance difference, m = 3, n = 100                (figure 1a)
- *     fit         the same against N, the rows drawn from the generator       (figure 1b)
+ *     fit         the same by N, the number of generated rows                 (figure 1b)
  *     mog         mixture of two Gaussians, adjacent covariance, m = 6        (figure 1c)
  *     resample    m = 40: B re-sampled coordinates, seconds                   (figure 1d, table 3)
- *     type1       type-I error against N, n = 50, m = 3                       (table 5)
+ *     type1       type-I error by N, n = 50, m = 3                            (table 5)
  *     wild        wild bootstrap against Monte Carlo                          (figure 5)
  *     generators  GAN, VAE, NCSN and SGLD trained on 2-d data                 (table 4)
  *
- * No part: all of them. DIR/paper.md is the section of RESULTS.md, DIR/paper-*.svg its figures;
- * finished pieces are kept in --keep. The environment: QUICK=1 a smoke test, FULL=1 the paper's own
- * number of trials, FRESH=1 forgets what is kept, JOBS processes. digits.c has the images.
+ * Without a part, all of them are run. --out gets the section of RESULTS.md, paper.md, and its
+ * figures, paper-*.svg; --keep gets finished pieces, which the next run uses again. Environment:
+ * QUICK=1 is a smoke test, FULL=1 runs as many trials as the paper, FRESH=1 discards what was kept,
+ * JOBS is the number of processes. The paper's experiments on images are in digits.c.
  */
 #include "baselines.h"
 #include "generators.h"
@@ -33,7 +34,7 @@ typedef enum method_kind {
     METHOD_KSD_WILD,
     METHOD_MMD,
     METHOD_MMDAGG,
-    METHOD_MMD_SCALED  /* a wrong MMD, see type1 */
+    METHOD_MMD_SCALED  /* a wrong test, see type1 */
 } method_kind;
 
 typedef struct method {
@@ -91,13 +92,13 @@ static size_t trials_of(size_t quick_count, size_t full_count)
     return all.smoke ? 2 : all.full ? full_count : quick_count;
 }
 
-/* number: the seed; a setting keeps it for ever, so that its rates can be repeated */
+/* number makes the seeds; it must never change, so that the rates can be reproduced */
 static setting *new_setting(const char *part, const char *name, const char *title, uint64_t number,
                             size_t n, size_t m, size_t fit_rows, size_t replicates)
 {
     setting *s = &settings[setting_count++];
     if (setting_count > SETTINGS_MAX)
-        bench_die("SETTINGS_MAX", NPKSD_ERROR_ARGUMENT);
+        bench_die("raise SETTINGS_MAX in paper.c", NPKSD_ERROR_ARGUMENT);
     memset(s, 0, sizeof *s);
     s->part = part;
     snprintf(s->name, sizeof s->name, "%s", name);
@@ -170,7 +171,7 @@ static void trial_npksd(const piece *p, uint64_t seed, piece_outcome *out)
         bench_must(k->name, npksd_tester_check(tester, rows, &result, NULL));
         out->hits[l] = (unsigned)result.reject;
         if (l == 0)
-            out->seconds = bench_cpu() - start; /* one test, all in all */
+            out->seconds = bench_cpu() - start; /* of one whole test */
     }
     npksd_tester_destroy(tester);
     free(rows);
@@ -207,8 +208,8 @@ static void trial_ksd(const piece *p, uint64_t seed, piece_outcome *out)
     free(null_values);
 }
 
-/* MMD as a V-statistic, the observed value times the larger sample size and the permuted ones times
-   the observed size: not a test, but it makes numbers like those of the paper's table. */
+/* MMD as a V-statistic, with the observed value multiplied by the larger sample size and the
+   permuted ones by n. Not a valid test, but its rates are like those in the paper's table. */
 static int mmd_wrongly_scaled(const npksd_real *x, size_t n, const npksd_real *y, size_t count,
                               size_t m, size_t permutations, npksd_rng *rng)
 {
@@ -273,7 +274,7 @@ static void table_job(const piece *p, size_t job, piece_outcome *out)
 
 /* ======== pieces of tables ======== */
 
-/* ms a trial, roughly: only the ETA needs it */
+/* ms per trial, roughly: only for the estimate of the time left */
 static double expected_ms(const setting *s, const method *k)
 {
     double pairs = (double)(s->n * s->n) * 1e-4, wide = 1 + (double)s->m / 20;
@@ -323,12 +324,12 @@ static const int type1_methods[] = { MMD, MMD_SCALED, MMDAGG, KSD, KSD_WILD, NPK
 
 static setting *gvd, *mog[2], *wide, *apart[2];
 
-/* N(0, I) of three coordinates against N, the rows drawn from the generator */
+/* N(0, I) in three coordinates, for several N, the number of generated rows */
 typedef struct sweep {
     const char *part, *title;
     uint64_t number; /* of the first setting */
     size_t n, quick_trials, count, rows[6];
-    double change;   /* of the variance, beside the null; 0: the null alone */
+    double change;   /* of the variance, in addition to the null; 0: the null alone */
     const int *ways;
     size_t way_count;
     setting *at[6];
@@ -375,7 +376,7 @@ static void plan_type1(void)
     plan_sweep(&type1);
 }
 
-/* centres at +-1 in the first coordinate; in FULL also at +-1 in every coordinate */
+/* centres at +-1 in the first coordinate; with FULL=1 also at +-1 in every coordinate */
 static void plan_mog(void)
 {
     static const double levels[7] = { 0, -0.3, 0.1, 0.2, 0.3, 0.4, 0.5 };
@@ -398,7 +399,7 @@ static const size_t resample_sizes[RESAMPLE_COUNT] = { 5, 10, 20, 40, 0 };
 static method resample_methods[RESAMPLE_COUNT * 4];
 static char resample_names[RESAMPLE_COUNT * 4][48];
 
-/* method of B number b, vector form or not, index set drawn again or not */
+/* the method for B = resample_sizes[b], in vector form or not, index set redrawn or not */
 static method *resample_method(size_t b, int vector, int redraw)
 {
     return &resample_methods[b * 4 + (size_t)vector * 2 + (size_t)redraw];
@@ -416,7 +417,7 @@ static setting *wide_setting(const char *name, const char *title, uint64_t numbe
     return s;
 }
 
-/* what is run for several places of the centres, without re-sampling */
+/* the methods that are run for several positions of the centres, without re-sampling */
 enum { APART_METHODS = 6 };
 static const method *apart_method(size_t k)
 {
@@ -473,7 +474,7 @@ static const char *const wild_cells[2 * WILD_SCORES] = {
     "SM2, Monte Carlo", "SM2, wild bootstrap", "reversed, Monte Carlo", "reversed, wild bootstrap"
 };
 
-/* a score in one dimension that is a line, as the GAUSS family fits it */
+/* a score in one dimension that is a straight line, as the GAUSS family fits it */
 typedef struct line_score {
     double at_zero, slope;
 } line_score;
@@ -523,7 +524,7 @@ static line_score wild_score(size_t which, uint64_t seed)
     return line;
 }
 
-/* null values of both kinds and the observed statistic for one data set of N(0, 1) */
+/* both kinds of null values for one data set of N(0, 1); returns its statistic */
 static double wild_nulls(line_score line, uint64_t seed, size_t count, double *monte_carlo,
                          double *wild, npksd_real *rows)
 {
@@ -575,7 +576,7 @@ static const char *learnt_names[LEARNT_METHODS];
 typedef struct learnt {
     generator_kind kind;
     int mixture;
-    size_t fits, checks; /* testers a training, data sets a tester */
+    size_t fits, checks; /* testers per training, data sets per tester */
 } learnt;
 
 static learnt learnts[2 * GENERATOR_KINDS];
@@ -653,7 +654,7 @@ static void learnt_key(char *key, const learnt *l)
              generator_names[l->kind]);
 }
 
-/* Real is the null hypothesis: a fit for every data set. NCSN draws slowly: two fits a training. */
+/* Real is the null hypothesis: one fit per data set. NCSN draws slowly: one fit per training. */
 static void plan_generators(void)
 {
     for (size_t k = 0; k < LEARNT_METHODS; k++)
@@ -692,7 +693,7 @@ static int known_part(const char *name)
     return 0;
 }
 
-/* pieces of parts that were not asked for are neither run nor forgotten */
+/* of the other parts, nothing is run, but pieces from earlier runs stay in the report */
 static void choose_parts(char **names, size_t count)
 {
     size_t kept = 0;
@@ -715,7 +716,7 @@ int main(int argc, char **argv)
     int count = runner_arguments(&all, "paper", "[part ...]", argc, argv);
     for (int i = 0; i < count; i++) {
         if (!known_part(argv[i])) {
-            fprintf(stderr, "paper: there is no part '%s'; parts:", argv[i]);
+            fprintf(stderr, "paper: unknown part '%s'; choose from:", argv[i]);
             for (size_t k = 0; k < COUNT_OF(parts); k++)
                 fprintf(stderr, " %s", parts[k].name);
             fprintf(stderr, "\n");
@@ -724,7 +725,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COUNT_OF(parts); i++)
         parts[i].plan_fn();
-    runner_open(&all, runner_flag("FRESH") || all.smoke);
+    runner_open(&all, bench_flag("FRESH") || all.smoke);
     choose_parts(argv, (size_t)count);
     runner_run(&all);
     write_section();

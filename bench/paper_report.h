@@ -1,15 +1,15 @@
 /*
- * What paper.c makes of its numbers: tables, figures, the paper's claims, what must be seen. A
- * part of paper.c, in a file of its own because measuring and reporting are two things.
+ * The report of paper.c: tables, figures, the paper's claims, the requirements. It belongs to
+ * paper.c and has a file of its own to keep measuring and reporting apart.
  */
 #ifndef PAPER_REPORT_H
 #define PAPER_REPORT_H
 
 #include <stdarg.h>
 
-/* ======== what must be seen ======== */
+/* ======== requirements ======== */
 
-/* our default beside KSD and MMDAgg wherever a setting has a change */
+/* compares our default with KSD and MMDAgg for every change of a setting */
 static void compare_setting(const setting *s, const char *ksd_reason)
 {
     static const int rivals[3] = { KSD, KSD_MODEL, MMDAGG };
@@ -26,8 +26,8 @@ static void compare_setting(const setting *s, const char *ksd_reason)
     }
 }
 
-/* Null cells of our default have data sets of their own, so that their counts add up: a closer
-   look at the level than any single cell allows. First runs only: nothing is selected. */
+/* The null cells of our default use different data sets, so their counts can be added: the sum says
+   more about the level than any single cell. Only first runs count: second runs are a selection. */
 static void level_of_default(FILE *f)
 {
     rate sum = { 0, 0 };
@@ -46,7 +46,7 @@ static void level_of_default(FILE *f)
 
 /* ======== tables and figures ======== */
 
-/* a method looks the same in every figure; MMD_SCALED and NP-KSD_G never meet */
+/* a method looks the same in every figure; MMD_SCALED and NP-KSD_G are never in one figure */
 enum { STYLE_PAPER = 6, STYLE_LEVEL = 8 };
 static const size_t method_style[METHODS] = {
     [DEFAULT] = 0, [KSD] = 1, [NPKSD_ALL] = 2, [NPKSD_MEAN] = 3, [NPKSD_G] = 4, [MEAN_VECTOR] = 5,
@@ -59,7 +59,7 @@ static void level_line(plot *p)
     plot_like(p, STYLE_LEVEL);
 }
 
-/* levels in increasing order, the null in its place */
+/* the numbers of the levels, in increasing order of the levels */
 static size_t ordered(const setting *s, size_t *order)
 {
     for (size_t i = 0; i < s->level_count; i++) {
@@ -99,7 +99,7 @@ static void write_table(FILE *f, const setting *s, const int *list, size_t count
     fprintf(f, "| %s |", change);
     for (size_t l = 0; l < levels; l++)
         fprintf(f, " %+.1f |", s->levels[order[l]]);
-    fprintf(f, " mean of the positive | ms |\n|---|");
+    fprintf(f, " mean over the positive | ms |\n|---|");
     for (size_t l = 0; l < levels + 2; l++)
         fprintf(f, "---|");
     fprintf(f, "\n");
@@ -144,7 +144,7 @@ static void plot_setting(const setting *s, const int *list, size_t count, const 
     plot_write(&p, 1, 1, all.out, file);
 }
 
-/* one line a method over the N of a sweep; paper: its MMD, or NULL */
+/* one line per method over the N of a sweep; paper: the rates of its MMD, or NULL */
 static void plot_sweep(const sweep *w, size_t level, const int *ways, size_t way_count,
                        const double *paper, const char *title, const char *file)
 {
@@ -203,7 +203,7 @@ static void sweep_rows(FILE *f, const sweep *w, size_t level, const char *before
 
 static void claims_head(FILE *f)
 {
-    fprintf(f, "| what the paper says | here | numbers here |\n|---|---|---|\n");
+    fprintf(f, "| claim of the paper | true here | numbers here |\n|---|---|---|\n");
 }
 
 static void claim(FILE *f, const char *text, int holds, const char *numbers, ...)
@@ -233,7 +233,7 @@ static int part_done(const char *part)
     return count > 0;
 }
 
-/* over the methods that the paper has in figure 1 */
+/* for the methods of the paper's figure 1 */
 static int levels_hold(const setting *s)
 {
     static const int ways[5] = { NPKSD_ALL, NPKSD_MEAN, NPKSD_G, KSD, MMDAGG };
@@ -243,7 +243,7 @@ static int levels_hold(const setting *s)
     return hold;
 }
 
-/* does every method reject more often, or as often within two standard errors, for more change? */
+/* does the rate of every method grow with the change, up to two standard errors? */
 static int power_grows(const setting *s, const int *list, size_t count)
 {
     size_t order[LEVELS_MAX], levels = ordered(s, order);
@@ -268,29 +268,31 @@ static void claims_power(FILE *f, const setting *s, int mixture)
     claim(f, "the type-I error is controlled", levels_hold(s), "column +0.0");
     claim(f, "power grows with the change", power_grows(s, gvd_methods, COUNT_OF(gvd_methods)),
           "columns from +0.0 on");
-    claim(f, "NP-KSD and NP-KSD_mean are above MMDAgg", npksd > agg && mean > agg,
-          "%.2f and %.2f against %.2f, mean of the positive changes", npksd, mean, agg);
+    claim(f, "NP-KSD and NP-KSD_mean have more power than MMDAgg", npksd > agg && mean > agg,
+          "%.2f and %.2f against %.2f, mean over the positive changes", npksd, mean, agg);
     if (mixture)
-        claim(f, "NP-KSD and NP-KSD_mean are above KSD", npksd > ksd && mean > ksd,
+        claim(f, "NP-KSD and NP-KSD_mean have more power than KSD", npksd > ksd && mean > ksd,
               "%.2f and %.2f against %.2f", npksd, mean, ksd);
     else
-        claim(f, "NP-KSD_mean is slightly above KSD", mean > ksd, "%.2f against %.2f", mean, ksd);
+        claim(f, "NP-KSD_mean has slightly more power than KSD", mean > ksd, "%.2f against %.2f",
+              mean, ksd);
     if (!mixture)
-        claim(f, "NP-KSD_G is below NP-KSD and NP-KSD_mean, close to MMDAgg",
+        claim(f, "NP-KSD_G has less power than NP-KSD and NP-KSD_mean, about as much as MMDAgg",
               g < npksd && g < mean && fabs(g - agg) < 0.1, "%.2f against %.2f, %.2f and %.2f", g,
               npksd, mean, agg);
-    claim(f, "(not in the paper) the true score with its sign reversed is above KSD and MMDAgg",
-          rev > ksd && rev > agg, "%.2f against %.2f and %.2f", rev, ksd, agg);
-    claim(f, "(not in the paper) npksd.h's default is above KSD and MMDAgg",
+    claim(f, "(not in the paper) the true score with its sign reversed has more power than KSD and "
+          "MMDAgg", rev > ksd && rev > agg, "%.2f against %.2f and %.2f", rev, ksd, agg);
+    claim(f, "(not in the paper) npksd.h's default has more power than KSD and MMDAgg",
           ours > ksd && ours > agg, "%.2f against %.2f and %.2f", ours, ksd, agg);
     fprintf(f, "\n%s%s\n\n", rev > ksd && rev > agg
-            ? "A score with its sign reversed, as in the authors' code, is above KSD and MMDAgg: "
-              "that is enough to explain where the paper has NP-KSD."
-            : "A reversed sign does not bring out the paper's order. What does is not known: where "
-              "the centres are, how many rows were generated and how the networks were trained is "
-              "not in the paper.",
+            ? "A score with its sign reversed, as in the authors' code, has more power than KSD "
+              "and MMDAgg: that is enough to explain the paper's rates for NP-KSD."
+            : "Reversing the sign does not reproduce the paper's order. What does is unknown: the "
+              "paper does not say where the centres are, how many rows were generated or how the "
+              "networks were trained.",
             mixture ? "" : " The paper calls NP-KSD_G mis-specified; for this null model, whose "
-              "conditionals are Gaussian, it is not, and there is no reason why it should lose.");
+              "conditionals are Gaussian, it is not, so there is no reason why it should have less "
+              "power.");
 }
 
 static const int power_shown[] = { DEFAULT, KSD, NPKSD_ALL, NPKSD_MEAN, NPKSD_G, MEAN_VECTOR,
@@ -300,8 +302,8 @@ static void report_gvd(FILE *f)
 {
     fprintf(f, "### Gaussian variance difference (figure 1a)\n\n"
             "N(0, I) against N(0, (1 + s) I); m = 3, n = 100, N = %zu, b = %zu, alpha = 0.05, %zu "
-            "trials a cell.\n\n![rejection rate against variance "
-            "change](results/paper-gvd.svg)\n\n",
+            "trials per cell.\n\n"
+            "![rejection rate against variance change](results/paper-gvd.svg)\n\n",
             gvd->fit_rows, gvd->replicates, trials_of(200, 1000));
     write_table(f, gvd, gvd_methods, COUNT_OF(gvd_methods), "variance change s");
     claims_power(f, gvd, 0);
@@ -324,22 +326,24 @@ static void claims_fit(FILE *f)
         above = above && last[k] > last[3];
     }
     claims_head(f);
-    claim(f, "with N, the power of MMDAgg grows more slowly than that of the NP-KSD tests", faster,
+    claim(f, "with more rows, the power of MMDAgg grows more slowly than that of the NP-KSD tests",
+          faster,
           "from the first N to the last: MMDAgg %+.2f; NP-KSD %+.2f, _mean %+.2f, _G %+.2f",
           last[3] - first[3], last[0] - first[0], last[1] - first[1], last[2] - first[2]);
     claim(f, "the NP-KSD tests reach the highest power", above,
-          "last N: %.2f, %.2f and %.2f against %.2f", last[0], last[1], last[2], last[3]);
-    fprintf(f, "\nMMDAgg has these rows as its second sample and gains from more of them; the "
-            "score of a Gaussian is a straight line, which few rows determine.\n\n");
+          "at the last N: %.2f, %.2f and %.2f against %.2f", last[0], last[1], last[2], last[3]);
+    fprintf(f, "\nMMDAgg uses these rows as its second sample and gains from having more of them; "
+            "the score of a Gaussian is a straight line, which can be fitted to a few rows.\n\n");
 }
 
 static void report_fit(FILE *f)
 {
     static const int shown[] = { DEFAULT, KSD, NPKSD_ALL, NPKSD_MEAN, NPKSD_G, MEAN_VECTOR,
                                  MMDAGG };
-    fprintf(f, "### Against the number of generated rows (figure 1b)\n\n"
-            "The same with s = 0.4; N is what the scores are learnt from, and the second sample of "
-            "MMDAgg. %zu trials a cell. KSD needs no generated rows: it was run once.\n\n"
+    fprintf(f, "### Power by number of generated rows (figure 1b)\n\n"
+            "The same with s = 0.4. The scores are learnt from N rows, which are also the second "
+            "sample of MMDAgg. %zu trials per cell. KSD needs no generated rows and was run only "
+            "once.\n\n"
             "![rejection rate against N](results/paper-fit.svg)\n\n",
             trials_of(fit.quick_trials, 1000));
     sweep_head(f, &fit, "s = 0.4, N =");
@@ -350,7 +354,7 @@ static void report_fit(FILE *f)
                "paper-fit");
     for (size_t i = 0; i < fit.count; i++) {
         const char *few = fit.rows[i] < 1000 ? "KSD is given the true score; ours has to learn it "
-                                               "from so few rows." : NULL;
+                                               "from a few rows." : NULL;
         compare_setting(fit.at[i], few);
         if (i > 0)
             verdict_compare(fit.at[i]->title, "KSD", piece_of(fit.at[i], "default")->rates[1],
@@ -362,8 +366,8 @@ static void report_mog(FILE *f)
 {
     fprintf(f, "### Mixture of two Gaussians (figure 1c)\n\n"
             "Covariance s between adjacent coordinates; m = 6, n = 200, N = %zu, b = %zu, %zu "
-            "trials a cell. Centres at +-1 in the first coordinate%s; the paper does not say where "
-            "they are, and the rates depend on it (see m = 40 below).\n\n"
+            "trials per cell. Centres at +-1 in the first coordinate%s; the paper does not say "
+            "where they are, and the rates depend on it (see m = 40 below).\n\n"
             "![rejection rate against covariance](results/paper-mog.svg)\n\n", mog[0]->fit_rows,
             mog[0]->replicates, trials_of(100, 1000), all.full ? ", then in every coordinate" : "");
     for (size_t v = 0; v < (all.full ? 2 : 1); v++) {
@@ -383,8 +387,8 @@ static const double paper_seconds[5] = { 4.65, 6.56, 8.43, 10.44, 5.02 };
 
 static void plot_resample(void)
 {
-    static const char *const names[4] = { "scalar, one index set", "scalar, drawn again",
-                                          "vector, one index set", "vector, drawn again" };
+    static const char *const names[4] = { "scalar, one index set", "scalar, redrawn",
+                                          "vector, one index set", "vector, redrawn" };
     static const double b[4] = { 5, 10, 20, 40 };
     plot p = plot_new("MoG: m = 40, n = 100, covariance 0.5", "B, re-sampled coordinates",
                       "rejection rate");
@@ -406,7 +410,7 @@ static void plot_resample(void)
         plot_lines(&p, names[v], b, y, low, high, 4);
         plot_like(&p, (size_t)v + 2);
     }
-    for (int k = 0; k < 2; k++) { /* the rate in the name: the two lines may be one */
+    for (int k = 0; k < 2; k++) { /* the name has the rate: the lines may coincide */
         int which = k == 0 ? DEFAULT : MMDAGG;
         const method *way = &methods[which];
         double rate_here = rate_value(piece_of(wide, way->id)->rates[1]);
@@ -448,9 +452,9 @@ static void report_apart(FILE *f)
     static const char *const names[3] = { "+-1 in the first coordinate", "+-1 in every coordinate",
                                           "+-1.5 in every coordinate" };
     fprintf(f, "The rates depend on where the two centres are, which the paper does not say. The "
-            "last two rows were picked after a trial of +-0.3, 0.5, 1 and 1.5 in every coordinate "
-            "(30 data sets each), where MMDAgg at 1.5 came near the paper's 0.27; they show how "
-            "much it matters, not what the authors used.\n\n"
+            "last two rows were chosen after trying +-0.3, 0.5, 1 and 1.5 in every coordinate on "
+            "30 data sets each: at 1.5, MMDAgg came close to the paper's 0.27. They show how much "
+            "the centres matter, not what the authors used.\n\n"
             "| centres | MMDAgg (paper: 0.27) | KSD, Monte Carlo | KSD, bandwidth of the model | "
             "NP-KSD, all coordinates | the same, vector form | npksd.h default |\n"
             "|---|---|---|---|---|---|---|\n");
@@ -464,10 +468,10 @@ static void report_apart(FILE *f)
         fprintf(f, "\n");
         compare_setting(s, NULL);
     }
-    fprintf(f, "\nRe-sampling loses power, also where the index set is shared: drawn with "
-            "replacement, even B = 40 of 40 coordinates leave a third of them out. The authors' "
+    fprintf(f, "\nRe-sampling loses power even if all data sets share one index set: drawn with "
+            "replacement, B = 40 of 40 coordinates leave out about a third of them. The authors' "
             "code does not re-sample coordinates (it picks rows of the matrix by coordinate "
-            "numbers), so its rates for B are those of another test.\n\n");
+            "numbers), so its rates for each B are those of a different test.\n\n");
 }
 
 static void claims_resample(FILE *f)
@@ -485,7 +489,7 @@ static void claims_resample(FILE *f)
           rate_value(forty));
     claim(f, "B = 20 is competitive with B = 40", rate_difference(twenty, forty) > -2,
           "%.2f against %.2f", rate_value(twenty), rate_value(forty));
-    claim(f, "MMDAgg is comparable with B = 5 only",
+    claim(f, "MMDAgg is comparable only with B = 5",
           fabs(rate_difference(agg->rates[1], five)) < 2
               && rate_difference(agg->rates[1], forty) < -2,
           "MMDAgg %.2f", rate_value(agg->rates[1]));
@@ -493,22 +497,23 @@ static void claims_resample(FILE *f)
           q[3]->seconds > q[0]->seconds && q[1]->seconds > agg->seconds,
           "%.3f s at B = 5, %.3f at 10, %.3f at 40; MMDAgg %.3f", q[0]->seconds, q[1]->seconds,
           q[3]->seconds, agg->seconds);
-    fprintf(f, "\nThe paper trains networks by gradient descent and does not say on which machine; "
-            "here scores are solved for in closed form, in C, and MMDAgg is C as well. The seconds "
+    fprintf(f, "\nThe paper trains networks by gradient descent and does not name its machine; "
+            "here the scores have a closed form, and all tests are written in C. The seconds "
             "compare programs, not methods.\n\n");
 }
 
 static void report_resample(FILE *f)
 {
     char text[64];
-    fprintf(f, "### Re-sampled coordinates, and seconds (figure 1d and table 3)\n\n"
+    fprintf(f, "### Re-sampled coordinates and running time (figure 1d and table 3)\n\n"
             "MoG with m = 40, n = 100, covariance 0.5 (the paper's sigma_per), b = %zu, %zu trials "
-            "a cell; seconds are processor time of one whole test (fit, replicates, check).\n\n"
+            "per cell; seconds are the processor time of one whole test (fit, replicates, "
+            "check).\n\n"
             "![rejection rate against B](results/paper-resample.svg)\n\n"
             "![seconds of one test](results/paper-runtime.svg)\n\n"
-            "| | paper: rate | here | scalar, one index set | scalar, drawn again | vector, one "
-            "index set | vector, drawn again | paper: s | here: s "
-            "|\n|---|---|---|---|---|---|---|---|---|\n",
+            "| | paper: rate | here | scalar, one index set | scalar, redrawn | vector, one index "
+            "set | vector, redrawn | paper: s | here: s |\n"
+            "|---|---|---|---|---|---|---|---|---|\n",
             wide->replicates, trials_of(100, 1000));
     for (size_t b = 0; b < RESAMPLE_COUNT; b++) {
         if (resample_sizes[b] > 0)
@@ -550,8 +555,8 @@ static void report_type1(FILE *f)
     static const char *const paper_names[3] = { "MMD", "MMDAgg", "KSD" };
     static const int shown[] = { MMD, MMDAGG, KSD, NPKSD_MEAN, DEFAULT, MMD_SCALED };
     fprintf(f, "### Type-I error against N (table 5)\n\n"
-            "N(0, I) both, m = 3, n = 50, alpha = 0.05, b = 499 (the paper: n_sim = 500), %zu "
-            "trials a cell (the paper: 100).\n\n"
+            "Both samples from N(0, I), m = 3, n = 50, alpha = 0.05, b = 499 (the paper: n_sim = "
+            "500), %zu trials per cell (the paper: 100).\n\n"
             "![type-I error against N](results/paper-type1.svg)\n\n",
             trials_of(type1.quick_trials, 1000));
     sweep_head(f, &type1, "N =");
@@ -562,15 +567,16 @@ static void report_type1(FILE *f)
         fprintf(f, "\n");
     }
     sweep_rows(f, &type1, 0, "here: ", type1.ways, type1.way_count);
-    fprintf(f, "\nA permutation test has its level at any sizes, and MMD's rows above show it: the "
-            "paper's explanation (n small and fixed against N large) does not touch it, because "
-            "the permuted samples have the same sizes. The paper's MMD therefore was not "
-            "calibrated by permutations of the same split. Its numbers come out of one mistake "
-            "that is easily made (row \"wrongly scaled\"): the V-statistic is multiplied by the "
-            "larger sample size, the permuted values by n. That is a guess, found by search: four "
-            "wrong calibrations were tried on 60 trials each (permutation into equal halves, V and "
-            "U; a null of N against N rows; scaling by N), the last came closest, and N was then "
-            "replaced by the larger size because of the paper's N = 20.\n\n");
+    fprintf(f, "\nA permutation test keeps its level for any sample sizes, as the MMD row above "
+            "shows. The paper's explanation (a small, fixed n against a large N) cannot be right, "
+            "because the permuted samples have the same sizes as the original ones. So the paper's "
+            "MMD was not calibrated by permutations into samples of these sizes. A mistake that is "
+            "easily made gives its numbers (row \"wrongly scaled\"): the V-statistic is multiplied "
+            "by the larger sample size, the permuted values by n. This is a guess: four wrong "
+            "calibrations were tried on 60 trials each (permutation into equal halves, with V and "
+            "with U; a null distribution of N against N rows; scaling by N). The last one came "
+            "closest, and N was then replaced by the larger sample size because of the paper's N = "
+            "20.\n\n");
     plot_sweep(&type1, 0, shown, COUNT_OF(shown), paper[0], "Type-I error: n = 50, m = 3",
                "paper-type1");
 }
@@ -623,19 +629,19 @@ static void report_wild(FILE *f)
     const piece *p = runner_find(&all, "wild/levels");
     char a[64], b[64];
     fprintf(f, "### Wild bootstrap (figure 5)\n\n"
-            "N(0, 1), n = %d: null distributions of the V-statistic for one data set (it comes "
-            "from the model), and the type-I error over %zu data sets, each with its own fits.\n\n"
+            "N(0, 1), n = %d: null distributions of the V-statistic for one data set drawn from "
+            "the model, and the type-I error over %zu data sets, each with its own fits.\n\n"
             "![null distributions](results/paper-wild.svg)\n\n"
             "| score | Monte Carlo | wild bootstrap |\n|---|---|---|\n", WILD_N, p->jobs);
     for (size_t v = 0; v < WILD_SCORES; v++)
         fprintf(f, "| %s | %s | %s |\n", wild_names[v], rate_text(p->rates[2 * v], a, sizeof a),
                 rate_text(p->rates[2 * v + 1], b, sizeof b));
-    fprintf(f, "\nThe paper's figure shows the wild bootstrap failing for the good fit SM1 as "
-            "well, which has nearly the true score. With the score of SM1 as it is, both "
-            "distributions agree; with its sign reversed, as in the authors' code, the observed "
-            "value lies far outside the wild bootstrap and inside Monte Carlo: the picture of the "
-            "paper. For the poor fit SM2 the paper is right: only Monte Carlo keeps its level. "
-            "npksd.h refuses the wild bootstrap for learnt scores.\n\n");
+    fprintf(f, "\nIn the paper's figure the wild bootstrap fails even for the good fit SM1, whose "
+            "score is close to the true one. Here the two distributions agree for SM1. With its "
+            "sign reversed, as in the authors' code, the observed value is far outside the wild "
+            "bootstrap's distribution and inside that of Monte Carlo, as in the paper's figure. "
+            "For the poor fit SM2 the paper is right: only Monte Carlo keeps its level. npksd.h "
+            "refuses the wild bootstrap for learnt scores.\n\n");
     plot_wild();
 }
 
@@ -673,7 +679,7 @@ static void plot_learnt(void)
     plot_write(panels, 2, 1, all.out, "paper-generators");
 }
 
-/* 200 rows of each, as the paper shows SGLD's */
+/* 200 rows of each generator, as the paper shows for SGLD */
 static void plot_samples(void)
 {
     plot panels[2 * GENERATOR_KINDS];
@@ -724,11 +730,11 @@ static void claims_learnt(FILE *f)
           rate_value(r[1][GENERATOR_GAN]), rate_value(r[1][GENERATOR_VAE]),
           rate_value(r[1][GENERATOR_NCSN]), rate_value(r[0][GENERATOR_GAN]),
           rate_value(r[0][GENERATOR_VAE]), rate_value(r[0][GENERATOR_NCSN]));
-    claim(f, "NCSN is the best of the trained ones", least, "%.2f and %.2f",
+    claim(f, "NCSN is the best of the trained generators", least, "%.2f and %.2f",
           rate_value(r[0][GENERATOR_NCSN]), rate_value(r[1][GENERATOR_NCSN]));
-    claim(f, "SGLD is better than the trained ones", sgld, "%.2f and %.2f",
+    claim(f, "SGLD is better than the trained generators", sgld, "%.2f and %.2f",
           rate_value(r[0][GENERATOR_SGLD]), rate_value(r[1][GENERATOR_SGLD]));
-    claim(f, "SGLD keeps the level on the Gaussian and is slightly above it on the mixture",
+    claim(f, "SGLD is rejected at the level on the Gaussian and slightly more often on the mixture",
           rate_level(r[0][GENERATOR_SGLD]) && !rate_level(r[1][GENERATOR_SGLD])
               && rate_value(r[1][GENERATOR_SGLD]) > 0.05,
           "%.2f and %.2f", rate_value(r[0][GENERATOR_SGLD]), rate_value(r[1][GENERATOR_SGLD]));
@@ -740,11 +746,11 @@ static void report_generators(FILE *f)
     char text[64];
     fprintf(f, "### Trained generators (table 4)\n\n"
             "Two coordinates, n = 100, b = 199, N = 1000: could n fresh rows of the truth have "
-            "come from the trained generator? The paper has NP-KSD_m only (in two coordinates the "
-            "mean of the others is the other one: the same as NP-KSD). %zu trainings each, 20 data "
-            "sets a training; intervals take the data sets as independent, which those of one "
-            "training are not: they are too short, but for Real and SGLD, which are not "
-            "trained.\n\n"
+            "come from the trained generator? The paper has only NP-KSD_m (with two coordinates, "
+            "the mean of the others is the other one, so that it equals NP-KSD). %zu trainings "
+            "each, 20 data sets per training. The intervals treat the data sets as independent. "
+            "Those of one training are not, so the intervals are too short, except for Real and "
+            "SGLD, which are not trained.\n\n"
             "![rejection rates](results/paper-generators.svg)\n\n"
             "![200 rows of each generator](results/paper-samples.svg)\n\n"
             "| truth | generator | paper: NP-KSD_m |",
@@ -768,11 +774,11 @@ static void report_generators(FILE *f)
     fprintf(f, "\n");
     claims_learnt(f);
     fprintf(f, "How good a generator is depends on its training, which the paper does not "
-            "describe. The constants here were set by hand; those of NCSN's sampler after three "
-            "settings were looked at (the first gave twice the variance and was rejected nearly "
-            "always). SGLD's rows are the ends of independent chains started around 0, half-way "
-            "between the modes, so that both are reached; one long chain, if the paper had that, "
-            "would seldom change its mode. These rows compare the tests, not the authors' "
+            "describe. The constants here were set by hand; for NCSN's sampler, three settings "
+            "were tried (the first gave twice the variance and was rejected nearly always). SGLD's "
+            "rows are the ends of independent chains that start near 0, half-way between the "
+            "modes, so that both modes are reached; a single long chain, if the paper used one, "
+            "would seldom change modes. These rows compare the tests, not the authors' "
             "networks.\n\n");
     plot_learnt();
     plot_samples();
@@ -797,80 +803,86 @@ static void write_intro(FILE *f)
 {
     runner_title(f, &all, "The paper's experiments", "paper");
     fprintf(f, "Every rate is followed by its exact 95 %% interval (Clopper and Pearson). Seeds "
-            "are fixed: rates repeat with the same npksd.h and flags. Seconds and ms are processor "
-            "time, which a busy machine stretches.\n\n");
+            "are fixed: the same npksd.h and flags give the same rates. Seconds and ms are "
+            "processor time, somewhat longer on a busy machine.\n\n");
     fprintf(f,
-            "**NP-KSD, NP-KSD_mean, NP-KSD_G** are the paper's equations to the letter: one test "
-            "function for all coordinates (SCALAR form), V-statistic, one bandwidth (the median), "
-            "rows not scaled, Monte Carlo; t = all other coordinates, their mean, all with a "
-            "Gaussian conditional. Only the scores are learnt otherwise: in closed form (AUTO), "
-            "not by a network. **vector form** has one test function a coordinate, as the usual "
-            "KSD has. **KSD** is given the true score. **npksd.h default** has all components, the "
-            "same N and b.\n\n");
+            "**NP-KSD, NP-KSD_mean and NP-KSD_G** follow the paper's equations to the letter: one "
+            "test function for all coordinates (SCALAR form), V-statistic, one bandwidth (the "
+            "median), rows not scaled, Monte Carlo. NP-KSD conditions on all other coordinates, "
+            "NP-KSD_mean on their mean; NP-KSD_G conditions on all of them and takes the "
+            "conditional to be Gaussian. Only the scores are learnt differently: in closed form "
+            "(AUTO), not by a network. **vector form** has one test function per coordinate, like "
+            "the usual KSD. **KSD** is given the true score. **npksd.h default** uses all "
+            "components, with the same N and b.\n\n");
     fprintf(f,
-            "Where the paper is silent:\n\n"
-            "- \"perturbation\" s of the variances: covariance (1 + s) I; negative s was added. "
-            "The values of s in the figures are not in the text: these are ours\n"
-            "- covariance between adjacent coordinates: between every i and i + 1, within each "
+            "What the paper leaves open, and what was chosen here:\n\n"
+            "- the \"perturbation\" s of the variances: the covariance is (1 + s) I. The text does "
+            "not give the values of s in the figures; those here are ours, and negative ones were "
+            "added\n"
+            "- the covariance between adjacent coordinates: between every i and i + 1, within each "
             "component; at s = 0.5 the matrix is nearly singular for m = 40\n"
-            "- **centres of the mixture**: the paper says \"two-component mixture\" with identity "
-            "covariances and nothing about centres or weights. Here +-1 in the first coordinate, "
-            "half of the rows each; m = 40 has two other choices beside it, FULL=1 another for m = "
-            "6\n"
-            "- N is not given for figures 1a, 1c, 1d and tables 3 and 4: 1000 rows. b = 499 for "
-            "500 and 199 for 200, so that alpha (b + 1) is a whole number. The caption of figure 1 "
-            "has b = 500 for all, table 3 has b = 200: m = 40 was run with the latter\n"
-            "- table 3 has no perturbation: that of figure 1d, 0.5\n"
-            "- whether the index set of B coordinates is drawn once or again for each data set: "
+            "- the **centres of the mixture**: the paper says \"two-component mixture\" with "
+            "identity covariances and nothing about centres or weights. Here they are at +-1 in "
+            "the first coordinate, with half of the rows each; m = 40 was also run with two other "
+            "choices, and FULL=1 adds another one for m = 6\n"
+            "- N in figures 1a, 1c, 1d and tables 3 and 4: 1000 rows. b is 499 instead of 500 and "
+            "199 instead of 200, so that alpha (b + 1) is a whole number. The caption of figure 1 "
+            "says b = 500 for all parts, table 3 says b = 200; m = 40 was run with the latter\n"
+            "- the perturbation of table 3: 0.5, as in figure 1d\n"
+            "- whether the index set of B coordinates is drawn once, or anew for each data set: "
             "both are shown\n"
-            "- KSD: the median distance of each data set is its bandwidth, Monte Carlo sets "
-            "treated alike; \"bandwidth of the model\": the median of N rows of the model, for all "
-            "sets. Monte Carlo or wild bootstrap: both are shown\n"
+            "- KSD: the bandwidth is the median distance within each data set, Monte Carlo sets "
+            "included; \"bandwidth of the model\" is the median of N rows of the model, the same "
+            "for all sets. Monte Carlo or wild bootstrap: both are shown\n"
             "- MMDAgg: Gaussian kernels, bandwidths 2^l times the median of both samples, l = -2 "
             "... 2, B1 = B2 = 500, 50 bisections, n observed against N generated rows\n"
-            "- trials: the paper has 10 rounds of 100; FULL=1 has 1000, the quick version fewer "
-            "(beside each table), every trial with its own fit. The paper also compares how much "
-            "rates vary between rounds; for independent trials that is sqrt(rate (1 - rate) / "
-            "100), known from the rate, and the intervals here say as much\n"
+            "- trials: the paper has 10 rounds of 100. FULL=1 runs 1000 trials, the default fewer "
+            "(stated with each table); every trial has its own fit. The paper also compares how "
+            "much rates vary between rounds. For independent trials the standard deviation is "
+            "sqrt(rate (1 - rate) / 100), which follows from the rate; the intervals here say the "
+            "same\n"
             "- figure 5: N(0, 1), n = 100; SM1 is fitted to %d rows, SM2 to %d\n"
             "- the two-dimensional mixture has its centres at +-(1.5, 1.5); networks, training and "
-            "samplers are in generators.h: perceptrons with two hidden layers of 32, 2000 training "
-            "rows, 3000 steps of Adam; \"Real\" draws from the truth itself\n\n", WILD_GOOD,
-            WILD_POOR);
+            "samplers are in generators.h: perceptrons with two hidden layers of 32 units, 2000 "
+            "training rows, 3000 steps of Adam; \"Real\" draws from the truth itself\n\n",
+            WILD_GOOD, WILD_POOR);
     fprintf(f,
-            "The figures of the paper are pictures without numbers in its source: their rates are "
-            "not beside ours, what the text says of them is (a table below each). Where the two "
-            "differ, these faults of the authors' published code are the likely reason:\n\n"
+            "The paper shows these rates as figures without numbers, so they are not beside ours; "
+            "instead, a table in each part compares what its text says. Where the two differ, "
+            "these faults in the authors' published code are the likely reason:\n\n"
             "- the network is trained for -log q but its gradient is used as the score: **the sign "
-            "is reversed**. The test stays calibrated, but measures something else: it sees more "
-            "spread better than KSD does, and less spread not at all (row \"KSD, score reversed\": "
-            "the true score with the wrong sign, vector form)\n"
-            "- re-sampling picks rows of the matrix by coordinate numbers, not coordinates\n"
+            "is reversed**. The test stays calibrated, but measures something else: it detects "
+            "more spread better than KSD does, and less spread not at all (row \"KSD, score "
+            "reversed\": the true score with the wrong sign, vector form)\n"
+            "- re-sampling uses coordinate numbers to pick rows of the matrix, instead of "
+            "coordinates\n"
             "- replicates are drawn with replacement from the training pool, which raises the "
-            "level; their size may differ from n\n"
+            "level; they need not have n rows\n"
             "- the bandwidth comes from the observed rows or is a constant; p-values are k / b and "
             "can be 0\n"
             "- the derivative is also taken through the summary t\n"
-            "- replicate i has seed + 1310 i, training a constant seed: runs with different seeds "
-            "can share replicates\n\n");
+            "- replicate i has the seed `seed + 1310 i`, and training has a constant seed: runs "
+            "with different seeds can share replicates\n\n");
 }
 
 static void write_verdict(FILE *f)
 {
-    fprintf(f, "### What must be seen\n\n");
+    fprintf(f, "### Requirements\n\n");
     verdict_levels(f, &all);
     level_of_default(f);
-    verdict_rivals(f, "MMDAgg and with KSD that is given the true score");
+    verdict_rivals(f, "MMDAgg and with KSD, which is given the true score");
     fprintf(f, "\n");
 }
 
 /* the verdict comes first in the section, but is known last */
 static void write_section(void)
 {
-    char path[1024], line[4096];
-    FILE *body = tmpfile(), *f = runner_section(&all, path, sizeof path);
-    if (body == NULL)
-        bench_die("a temporary file cannot be made", NPKSD_ERROR_MEMORY);
+    char line[4096];
+    FILE *body = tmpfile(), *f = bench_section(all.out, all.program);
+    if (body == NULL) {
+        fprintf(stderr, "paper: no temporary file can be made; is /tmp full or read-only?\n");
+        exit(2);
+    }
     for (size_t i = 0; i < COUNT_OF(parts); i++) {
         if (part_done(parts[i].name))
             parts[i].report_fn(body);
@@ -886,7 +898,7 @@ static void write_section(void)
     while (fgets(line, sizeof line, body) != NULL)
         fputs(line, f);
     fclose(body);
-    runner_section_end(&all, f, path);
+    runner_section_end(&all, f);
 }
 
 #endif /* PAPER_REPORT_H */

@@ -1,18 +1,18 @@
 /*
- * How often does the test see a difference? Every number is a rejection rate at alpha 0.05.
+ * How often does the test detect a difference? Every number is a rejection rate at alpha 0.05.
  *
- *     power table            the required cells, the level beside each
+ *     power table            the required powers, with the level beside each
  *     power samples          the same for fixed synthetic rows
  *     power level            both kinds of test over many seeds at 0.05 and 0.2
  *     power diagnosis        is the coordinate that differs named?
  *     power ablation         each component alone and left out, each estimator alone
- *     power required         the first four; exit 1 if one number is missed
+ *     power required         the first four; exit status 1 if a requirement is missed
  *     power all              everything
  *
- * key=value arguments change options (estimator=spline basis=14 scales=0.25,1 ...), seeds=S and
- * checks=C the effort, group=G takes one null model only. With --out DIR first, `power all` writes
- * DIR/power.md, the section of RESULTS.md.
- * QUICK=1 in the environment: few seeds, nothing is judged.
+ * Arguments key=value change options (estimator=spline basis=14 scales=0.25,1 ...); seeds=S and
+ * checks=C set the effort, group=G takes a single null model. With --out DIR first, `power all`
+ * writes DIR/power.md, the section of RESULTS.md. QUICK=1 in the environment: few seeds, nothing is
+ * judged.
  */
 #include "bench.h"
 
@@ -31,7 +31,7 @@ static FILE *section; /* of RESULTS.md, or NULL */
 
 typedef struct alternative {
     const char *name;
-    double required; /* 0: for information */
+    double required; /* 0: no requirement */
     bench_data data;
 } alternative;
 
@@ -78,7 +78,7 @@ static bench_data first_mixture(double centre)
     return d;
 }
 
-/* Fills groups and returns how many: all, or the one asked for by group=. */
+/* Fills groups and returns their number: all, or the one that group= asks for. */
 static size_t make_groups(group *groups)
 {
     memset(groups, 0, GROUPS * sizeof *groups);
@@ -89,8 +89,8 @@ static size_t make_groups(group *groups)
     ADD_CHANGED(g, "variance -40 %", 0.95, variance, 0.6);
     ADD_CHANGED(g, "mean + 0.3 sd, all", 0, shift, 0.3);
 
-    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the setting whose prototype
-       figures are known. Centres at +-(1,..,1) are a harder one, shown without a requirement. */
+    /* Centres at distance 1 from the origin, +-(1,..,1)/sqrt(6): the required powers are for
+       this setting. Centres at +-(1,..,1) are harder and are shown without a requirement. */
     g = set_group(&groups[1], "mixture, |c|=1", 6, 200, 0,
                   bench_mixture(0.40824829046386302, 0.5, 0));
     ADD_CHANGED(g, "covariance 0.2", 0.70, covariance, 0.2);
@@ -496,7 +496,7 @@ static void diagnosis(void)
 
 /* ======== main ======== */
 
-/* what stands before, between and after the tables of `power all` in RESULTS.md */
+/* text before, between and after the tables of `power all` in RESULTS.md */
 static void section_text(const char *text)
 {
     if (section != NULL)
@@ -505,21 +505,10 @@ static void section_text(const char *text)
 
 static void section_open(const char *folder)
 {
-    char path[1024];
-    snprintf(path, sizeof path, "%s/power.md", folder);
-    section = fopen(path, "w");
-    if (section == NULL) {
-        fprintf(stderr, "power: %s cannot be written; does the folder exist?\n", path);
-        exit(2);
-    }
-    fprintf(section, "## Required powers, level, diagnosis\n\n`make -C bench power`%s: ",
-            quick ? " (a smoke test: nothing below means anything)" : "");
-    bench_machine(section);
-#ifdef BENCH_COMMIT
-    fprintf(section, ", commit " BENCH_COMMIT);
-#endif
-    section_text(".\nEvery number is a rejection rate at alpha = 0.05; s.e. is the standard error "
-                 "over the seeds of the fit.\n\n```\n");
+    section = bench_section(folder, "power");
+    bench_title(section, "Required powers, level, diagnosis", "power", 0);
+    section_text(BENCH_COMMIT ".\nEvery number is a rejection rate at alpha = 0.05; s.e. is the "
+                 "standard error over the seeds of the fit.\n\n```\n");
 }
 
 static void run(const char *what)
@@ -534,16 +523,18 @@ static void run(const char *what)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (everything || (required && i < 4) || strcmp(what, parts[i].name) == 0) {
             if (i == 4)
-                section_text("```\n\nThe mixture of the requirement has its centres at distance 1 "
+                section_text("```\n\n"
+                             "The powers required for the mixture are for centres at distance 1 "
                              "from the origin. Centres at +-(1,..,1) are harder and are printed "
                              "without a requirement.\n\n"
-                             "## What each component and each estimator sees\n\n```\n");
+                             "## What each component and each estimator sees\n\n"
+                             "```\n");
             parts[i].run_fn();
             known = 1;
         }
     }
     if (!known) {
-        fprintf(stderr, "power: unknown part or option '%s'; parts: table samples level diagnosis "
+        fprintf(stderr, "power: unknown part '%s'; choose from: table samples level diagnosis "
                         "ablation required all\n", what);
         exit(2);
     }
@@ -551,9 +542,8 @@ static void run(const char *what)
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("QUICK");
     int parts = 0, first = argc > 2 && strcmp(argv[1], "--out") == 0 ? 3 : 1;
-    quick = text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+    quick = bench_flag("QUICK");
     if (quick) {
         seeds = 2;
         checks = 8;
@@ -568,6 +558,11 @@ int main(int argc, char **argv)
             only_group = atoi(argv[i] + 6);
         else if (option_count < 32 && bench_option(&scratch, argv[i]))
             option_arguments[option_count++] = argv[i];
+        else if (strchr(argv[i], '=') != NULL) {
+            fprintf(stderr, "power: unknown option '%s', or more than 32 options; bench_keys in "
+                    "bench.h lists them\n", argv[i]);
+            return 2;
+        }
     }
     bench_machine(stdout);
     printf("\n\n");
@@ -582,10 +577,8 @@ int main(int argc, char **argv)
     if (parts == 0)
         run("required");
     section_text("```\n");
-    if (section != NULL && fclose(section) != 0) {
-        fprintf(stderr, "power: writing the section failed; is the disk full?\n");
-        return 2;
-    }
+    if (section != NULL)
+        bench_section_end(section, argv[2], "power");
     if (quick)
         printf("QUICK=1: a smoke test, nothing was judged\n");
     else if (missed > 0)

@@ -12,11 +12,6 @@
 
 #include <sys/resource.h>
 
-/* the commit of npksd.h that this program was built with */
-#ifndef BENCH_COMMIT
-#define BENCH_COMMIT "unknown"
-#endif
-
 enum { PIECE_CELLS = 10, PIECE_KEY = 64, PIECE_LABEL = 96, PIECE_COMMIT = 16, RUNNER_PIECES = 256,
        RUNNER_AGAIN = 5 }; /* the second run of a null cell has so many times the trials */
 
@@ -50,12 +45,6 @@ typedef struct runner {
     double start, work_done, work_all, said; /* of the line that says how far; said: its time */
 } runner;
 
-static BENCH_UNUSED int runner_flag(const char *name)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
-}
-
 /* Reads the environment and [--out DIR] [--keep DIR]; the other arguments move to the front of
    argv. Returns how many they are; an unknown option ends the program with the usage. */
 static BENCH_UNUSED int runner_arguments(runner *r, const char *program, const char *others,
@@ -64,8 +53,8 @@ static BENCH_UNUSED int runner_arguments(runner *r, const char *program, const c
     int count = 0;
     r->program = program;
     r->out = "results";
-    r->smoke = runner_flag("QUICK");
-    r->full = !r->smoke && runner_flag("FULL");
+    r->smoke = bench_flag("QUICK");
+    r->full = !r->smoke && bench_flag("FULL");
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--out") == 0 && i + 1 < argc) {
             r->out = argv[++i];
@@ -313,7 +302,7 @@ static BENCH_UNUSED void runner_run(runner *r)
 /* the commits of npksd.h behind the numbers: one, unless kept ones are older */
 static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
 {
-    const char *before = "commit ";
+    const char *before = "";
     for (size_t i = 0; i < r->count; i++) {
         size_t first = 0;
         while (first < i && (!r->pieces[first].done
@@ -330,35 +319,15 @@ static BENCH_UNUSED void runner_commits(FILE *f, const runner *r)
 static BENCH_UNUSED void runner_title(FILE *f, const runner *r, const char *title,
                                       const char *target)
 {
-    fprintf(f, "## %s\n\n`%smake -C bench %s`%s: ", title, r->full ? "FULL=1 " : "", target,
-            r->smoke ? " (a smoke test: nothing below means anything)" : "");
-    bench_machine(f);
-    fprintf(f, ", ");
+    bench_title(f, title, target, r->full);
     runner_commits(f, r);
     fprintf(f, ".\n");
 }
 
-/* out/program.md for writing */
-static BENCH_UNUSED FILE *runner_section(const runner *r, char *path, size_t size)
+static BENCH_UNUSED void runner_section_end(const runner *r, FILE *f)
 {
-    FILE *f;
-    snprintf(path, size, "%s/%s.md", r->out, r->program);
-    f = fopen(path, "w");
-    if (f == NULL) {
-        fprintf(stderr, "%s: %s cannot be written; does the folder exist?\n", r->program, path);
-        exit(2);
-    }
-    return f;
-}
-
-static BENCH_UNUSED void runner_section_end(const runner *r, FILE *f, const char *path)
-{
-    int failed = ferror(f) != 0;
-    if (fclose(f) != 0 || failed) {
-        fprintf(stderr, "%s: writing %s failed; is the disk full?\n", r->program, path);
-        exit(2);
-    }
-    printf("%s and its figures in %s written\n", path, r->out);
+    bench_section_end(f, r->out, r->program);
+    printf("%s.md and its figures are in %s\n", r->program, r->out);
 }
 
 #endif /* RUNNER_H */

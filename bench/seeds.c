@@ -71,33 +71,27 @@ static npksd_tester *fitted(size_t n, size_t m, problem_data *model, uint64_t se
     return tester;
 }
 
-static void open_section(const char *name, const char *title)
+/* Draws recording r from data and checks it; returns 1 if it is rejected. */
+static int rejected(npksd_tester *tester, size_t n, size_t m, problem_data *data, uint64_t seed, size_t r,
+                    npksd_diagnosis *why)
 {
-    char path[1024];
-    if (out_folder != NULL) {
-        snprintf(path, sizeof path, "%s/%s.md", out_folder, name);
-        section = fopen(path, "w");
-        if (section == NULL) {
-            fprintf(stderr, "seeds: %s cannot be written; does the folder exist?\n", path);
-            exit(2);
-        }
-        fprintf(section, "## %s\n\n`make -C bench %s`%s: ", title, name,
-                quick ? " (a smoke test: nothing below means anything)" : "");
-        bench_machine(section);
-#ifdef BENCH_COMMIT
-        fprintf(section, ", commit " BENCH_COMMIT);
-#endif
-        fprintf(section, ". ");
-    }
+    npksd_real *rows = (npksd_real *)bench_alloc(n * m, sizeof *rows);
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, seed, r);
+    npksd_result result;
+    problem_sample(rows, n, m, &rng, data);
+    bench_must("npksd_tester_check", npksd_tester_check(tester, rows, &result, why));
+    free(rows);
+    return result.reject;
 }
 
-static void close_section(void)
+static void open_section(const char *name, const char *title)
 {
-    if (section != NULL && fclose(section) != 0) {
-        fprintf(stderr, "seeds: writing the section failed; is the disk full?\n");
-        exit(2);
-    }
-    section = NULL;
+    if (out_folder == NULL)
+        return;
+    section = bench_section(out_folder, name);
+    bench_title(section, title, name, 0);
+    fprintf(section, BENCH_COMMIT ". ");
 }
 
 /* ======== power by seed ======== */
@@ -111,19 +105,11 @@ static void power_job(size_t job, void *out, void *context)
     size_t n = seed_rows[job / seeds % 2], hits = 0;
     problem_data model = column_data(c, 0), data = column_data(c, 1);
     npksd_tester *tester = fitted(n, COLUMNS, &model, job % seeds, 0);
-    npksd_real *rows = (npksd_real *)bench_alloc(n * COLUMNS, sizeof *rows);
     (void)context;
-    for (size_t r = 0; r < recordings; r++) {
-        npksd_rng_state state;
-        npksd_rng rng = npksd_rng_seeded(&state, (uint64_t)1 << 41, r); /* the same for all seeds */
-        npksd_result result;
-        problem_sample(rows, n, COLUMNS, &rng, &data);
-        bench_must("npksd_tester_check", npksd_tester_check(tester, rows, &result, NULL));
-        hits += (size_t)result.reject;
-    }
+    for (size_t r = 0; r < recordings; r++) /* the same recordings for all seeds */
+        hits += (size_t)rejected(tester, n, COLUMNS, &data, (uint64_t)1 << 41, r, NULL);
     *(double *)out = (double)hits / (double)recordings;
     npksd_tester_destroy(tester);
-    free(rows);
 }
 
 static void power_by_seed(void)
@@ -148,7 +134,6 @@ static void power_by_seed(void)
             mean, most, mean - least);
     }
     say("\n");
-    close_section();
 }
 
 /* ======== named ======== */
@@ -164,19 +149,15 @@ static void named_job(size_t job, void *out, void *context)
     const change *c = &changes[job / seeds];
     problem_data model = column_data(c, 0), data = column_data(c, 1);
     npksd_tester *tester = fitted(N_ROWS, COLUMNS, &model, job % seeds, 1);
-    npksd_real rows[N_ROWS * COLUMNS], adjusted[COLUMNS];
+    npksd_real adjusted[COLUMNS];
+    npksd_diagnosis why;
     named *result = (named *)out;
     (void)context;
+    memset(&why, 0, sizeof why);
+    why.coordinate_p_adjusted = adjusted;
     for (size_t r = 0; r < recordings; r++) {
-        npksd_rng_state state;
-        npksd_rng rng = npksd_rng_seeded(&state, (uint64_t)1 << 42 | job, r);
-        npksd_result test;
-        npksd_diagnosis why;
-        memset(&why, 0, sizeof why);
-        why.coordinate_p_adjusted = adjusted;
-        problem_sample(rows, N_ROWS, COLUMNS, &rng, &data);
-        bench_must("npksd_tester_check", npksd_tester_check(tester, rows, &test, &why));
-        result->reject += test.reject / (double)recordings;
+        result->reject += rejected(tester, N_ROWS, COLUMNS, &data, (uint64_t)1 << 42 | job, r, &why)
+            / (double)recordings;
         result->column += ((double)adjusted[0] <= 0.05) / (double)recordings;
         result->other += ((double)adjusted[1] <= 0.05 || (double)adjusted[2] <= 0.05)
             / (double)recordings;
@@ -190,22 +171,17 @@ static void pair_job(size_t job, void *out, void *context)
     enum { N_ROWS = 100, LIST = 5 };
     problem_data model = { draw_pair, { 0, 0, 0, 0 } }, data = { draw_pair, { 0.6, 0, 0, 0 } };
     npksd_tester *tester = fitted(N_ROWS, PAIR_COLUMNS, &model, job, 1);
-    npksd_real *rows = (npksd_real *)bench_alloc(N_ROWS * PAIR_COLUMNS, sizeof *rows);
+    npksd_pair pairs[LIST];
+    npksd_diagnosis why;
     named *result = (named *)out;
     (void)context;
+    memset(&why, 0, sizeof why);
+    why.pairs = pairs;
+    why.pair_capacity = LIST;
     for (size_t r = 0; r < recordings; r++) {
-        npksd_rng_state state;
-        npksd_rng rng = npksd_rng_seeded(&state, (uint64_t)1 << 43 | job, r);
-        npksd_result test;
-        npksd_diagnosis why;
-        npksd_pair pairs[LIST];
         int other = 0;
-        memset(&why, 0, sizeof why);
-        why.pairs = pairs;
-        why.pair_capacity = LIST;
-        problem_sample(rows, N_ROWS, PAIR_COLUMNS, &rng, &data);
-        bench_must("npksd_tester_check", npksd_tester_check(tester, rows, &test, &why));
-        result->reject += test.reject / (double)recordings;
+        result->reject += rejected(tester, N_ROWS, PAIR_COLUMNS, &data, (uint64_t)1 << 43 | job, r, &why)
+            / (double)recordings;
         result->column += (pairs[0].first == 0 && pairs[0].second == 1) / (double)recordings;
         for (size_t k = 0; k < why.pair_count && k < LIST; k++)
             other |= (double)pairs[k].p_adjusted <= 0.05
@@ -213,7 +189,6 @@ static void pair_job(size_t job, void *out, void *context)
         result->other += other / (double)recordings;
     }
     npksd_tester_destroy(tester);
-    free(rows);
 }
 
 static named over_seeds(const named *r, double *worst)
@@ -255,13 +230,12 @@ static void names(void)
         "seed %.2f; that pair listed first %.2f (%s), another pair named %.3f.\n\n", PAIR_COLUMNS,
         mean.reject, verdict(mean.reject >= 0.8), worst, mean.column, verdict(mean.column >= 0.8),
         mean.other);
-    close_section();
 }
 
 int main(int argc, char **argv)
 {
-    const char *text = getenv("QUICK"), *part = NULL;
-    quick = text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
+    const char *part = NULL;
+    quick = bench_flag("QUICK");
     for (int i = 1; i < argc; i++) {
         npksd_options scratch = npksd_default_options();
         if (strcmp(argv[i], "--out") == 0 && i + 1 < argc)
@@ -281,6 +255,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: seeds [--out DIR] [key=value ...] seeds|named\n");
         return 2;
     }
+    if (section != NULL)
+        bench_section_end(section, out_folder, part);
     if (missed > 0)
         printf("%d required numbers MISSED\n", missed);
     return missed > 0;

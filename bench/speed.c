@@ -447,12 +447,6 @@ static void memory(void)
 
 /* ======== all of it ======== */
 
-static int is_set(const char *name)
-{
-    const char *text = getenv(name);
-    return text != NULL && text[0] != '\0' && strcmp(text, "0") != 0;
-}
-
 static void say_machine(void)
 {
     say("## Speed\n\n`make -C bench speed%s`: %s, one thread, processor time, normal rows, default options, npksd.h of "
@@ -464,7 +458,7 @@ static void say_machine(void)
     if (variant_named("clang -O2") == NULL)
         say("- clang: skipped, not installed\n");
     say("\n");
-    if (variant_named("clang -O2") == NULL && is_set("CI")) {
+    if (variant_named("clang -O2") == NULL && bench_flag("CI")) {
         fprintf(stderr, "speed: CI needs clang: install it\n");
         exit(1);
     }
@@ -479,20 +473,16 @@ int main(int argc, char **argv)
                   { "growth", growth },   { "linear", linear },    { "samples", samples },
                   { "threads", threads }, { "peers", peers },      { "memory", memory } };
     const char *folder = "results", *part = NULL;
-    char path[1024];
     int ran = 0;
-    quick = is_set("QUICK");
-    full = is_set("FULL");
+    quick = bench_flag("QUICK");
+    full = bench_flag("FULL");
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--out") == 0 && i + 1 < argc)
             folder = argv[++i];
         else
             part = argv[i];
-    snprintf(path, sizeof path, "%s/speed.md", folder);
-    if (part == NULL && (section = fopen(path, "w")) == NULL) { /* a single part is for the screen */
-        fprintf(stderr, "speed: %s cannot be written; does the folder exist?\n", path);
-        return 2;
-    }
+    if (part == NULL) /* a single part is for the screen */
+        section = bench_section(folder, "speed");
     say_machine();
     for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
         if (part == NULL || strcmp(part, parts[k].name) == 0) {
@@ -506,9 +496,7 @@ int main(int argc, char **argv)
     if (target_count > 0)
         say("### Targets\n\n| target | at most | measured | |\n|---|---|---|---|\n%s\n%zu of %zu targets met.\n",
             targets, targets_met, target_count);
-    if (section != NULL && fclose(section) != 0) {
-        fprintf(stderr, "speed: writing %s failed; is the disk full?\n", path);
-        return 2;
-    }
+    if (section != NULL)
+        bench_section_end(section, folder, "speed");
     return 0;
 }

@@ -7,13 +7,13 @@
 //     });
 //     if (result.Reject) Debug.Log("not the engine that was calibrated: p = " + result.P);
 //
-// Rows are double[n * m], row after row. A generator fills them, drawing every random number from `random`; it may
-// throw, and the exception comes out of the call. Options are set by name, like the fields of npksd_options:
+// Rows are double[n * m], one row after another. A generator fills them and takes every random number from `random`; if
+// it throws, the call that needed it throws the same exception. Options have the names of the fields of npksd_options:
 //     new NpksdOptions().Set("replicates", 999).Set("summary", "neighbours")
 //
-// Callbacks and the garbage collector: C only ever gets the address of one static method, which lives as long as the
-// program, and a handle of the object that holds the generator. So nothing that C holds can be collected or moved, and
-// ahead-of-time compilers (Unity's IL2CPP, iOS) can build it: mark Sample with their MonoPInvokeCallback attribute.
+// Callbacks and the garbage collector: C is only given the address of one static method, which lives as long as the
+// program, and a handle to the object that holds the generator. So nothing that C refers to can be collected or moved.
+// For ahead-of-time compilers (Unity's IL2CPP, iOS), mark Sample with their MonoPInvokeCallback attribute.
 using System;
 using System.Globalization;
 using System.Runtime.InteropServices;
@@ -24,7 +24,7 @@ public sealed class NpksdException : Exception
     public NpksdException(int status, string text) : base(text) { Status = status; }
 }
 
-/// <summary>Random numbers of the data set that is being drawn; valid inside the generator only.</summary>
+/// <summary>Random numbers for the data set that is being drawn; valid only inside the generator.</summary>
 public struct NpksdRandom
 {
     readonly IntPtr rng;
@@ -33,10 +33,10 @@ public struct NpksdRandom
     public double Normal() { return Native.npksd_normal(rng); }
 }
 
-/// <summary>The generator under test: fill count rows of `columns` numbers.</summary>
+/// <summary>The generator under test: fills `count` rows of `columns` numbers each.</summary>
 public delegate void NpksdGenerator(double[] rows, int count, int columns, NpksdRandom random);
 
-/// <summary>Options by name; what is not set has its default, and diagnose is 1.</summary>
+/// <summary>Options by name. Those that are not set have their defaults, except that diagnose is 1.</summary>
 public sealed class NpksdOptions
 {
     internal Native.Options Native_;
@@ -51,9 +51,7 @@ public sealed class NpksdOptions
 
     public NpksdOptions Set(string name, string value)
     {
-        IntPtr problem = Native.npksd_options_set(ref Native_, name, value);
-        if (problem != IntPtr.Zero)
-            throw new ArgumentException(Native.Text(problem));
+        Native.Refuse(Native.npksd_options_set(ref Native_, name, value));
         return this;
     }
     public NpksdOptions Set(string name, double value)
@@ -64,10 +62,8 @@ public sealed class NpksdOptions
     internal void Validate(int n, int m)
     {
         if (n < 0 || m < 0)
-            throw new ArgumentException("n and m: not negative");
-        IntPtr problem = Native.npksd_options_problem(ref Native_, (UIntPtr)n, (UIntPtr)m);
-        if (problem != IntPtr.Zero)
-            throw new ArgumentException(Native.Text(problem));
+            throw new ArgumentException("n = " + n + " rows of m = " + m + " numbers: both must be at least 1");
+        Native.Refuse(Native.npksd_options_problem(ref Native_, (UIntPtr)n, (UIntPtr)m));
     }
 }
 
@@ -85,10 +81,12 @@ public sealed class NpksdResult
     public int Replicates;
     public uint Flags;
     public string Leading;
-    /// <summary>p-value of each column, adjusted for testing all; empty without diagnose.</summary>
+    /// <summary>p-value of each column, adjusted for testing all columns; empty without diagnose.</summary>
     public double[] ColumnP = new double[0];
-    /// <summary>Observed mean - generator's, in sd; distance of distribution functions, 0 to 1.</summary>
-    public double[] ColumnShift = new double[0], ColumnDistance = new double[0];
+    /// <summary>Observed mean minus the generator's mean, in standard deviations.</summary>
+    public double[] ColumnShift = new double[0];
+    /// <summary>Largest distance between the two distribution functions, 0 to 1.</summary>
+    public double[] ColumnDistance = new double[0];
     public NpksdPair[] Pairs = new NpksdPair[0];
 }
 
@@ -106,9 +104,7 @@ public static class Npksd
     {
         options = options ?? new NpksdOptions();
         options.Validate(n, m);
-        if (observed.Length != (long)n * m)
-            throw new ArgumentException("observed: " + n + " rows of " + m + " numbers are " + (long)n * m + ", not "
-                                        + observed.Length);
+        CheckLength(observed, n, m);
         using (var callback = new Callback(generator))
         using (var answer = new Answer(m, options.Diagnose)) {
             int status = Native.npksd_test_diagnose(observed, (UIntPtr)n, (UIntPtr)m, Callback.Address, callback.Handle,
@@ -119,16 +115,22 @@ public static class Npksd
         }
     }
 
-    /// <summary>The same with synthetic rows instead of a generator.</summary>
+    internal static void CheckLength(double[] observed, int n, int m)
+    {
+        if (observed.Length != (long)n * m)
+            throw new ArgumentException("observed: " + n + " rows of " + m + " numbers are " + (long)n * m + ", not "
+                                        + observed.Length);
+    }
+
+    /// <summary>The same test with synthetic rows instead of a generator.</summary>
     public static NpksdResult TestSamples(double[] observed, double[] synthetic, int m, NpksdOptions options = null)
     {
         options = options ?? new NpksdOptions();
         if (m < 1 || observed.Length % m != 0 || synthetic.Length % m != 0)
-            throw new ArgumentException("rows must have m numbers each");
+            throw new ArgumentException("observed has " + observed.Length + " numbers, synthetic has "
+                                        + synthetic.Length + ": both must be whole rows of m = " + m + " numbers");
         UIntPtr n = (UIntPtr)(observed.Length / m), rows = (UIntPtr)(synthetic.Length / m);
-        IntPtr problem = Native.npksd_samples_problem(ref options.Native_, n, rows, (UIntPtr)m);
-        if (problem != IntPtr.Zero)
-            throw new ArgumentException(Native.Text(problem));
+        Native.Refuse(Native.npksd_samples_problem(ref options.Native_, n, rows, (UIntPtr)m));
         using (var answer = new Answer(m, options.Diagnose)) {
             Native.Throw(Native.npksd_test_samples_diagnose(observed, n, synthetic, rows, (UIntPtr)m,
                 ref options.Native_, out answer.Result, answer.Diagnosis, IntPtr.Zero));
@@ -136,7 +138,7 @@ public static class Npksd
         }
     }
 
-    /// <summary>How often would n rows of the alternative be rejected? Plan a recording with it.</summary>
+    /// <summary>How often would n rows of the alternative be rejected? For planning how much to record.</summary>
     public static NpksdPowerResult Power(int n, int m, NpksdGenerator generator, NpksdGenerator alternative,
                                          NpksdOptions options = null, int runs = 100)
     {
@@ -156,7 +158,8 @@ public static class Npksd
     }
 }
 
-/// <summary>Prepare once, check many; Step inside a frame budget; Save and Load.</summary>
+/// <summary>Prepare once, then check many recordings. Step does a part of the work, to stay within a frame budget; Save
+/// returns bytes that make a tester again.</summary>
 public sealed class NpksdTester : IDisposable
 {
     readonly IntPtr tester;
@@ -178,7 +181,7 @@ public sealed class NpksdTester : IDisposable
         Native.Throw(status);
     }
 
-    /// <summary>A saved tester: needs no generator.</summary>
+    /// <summary>A tester from the bytes that Save returned; it needs no generator.</summary>
     public NpksdTester(byte[] blob)
     {
         Native.Check();
@@ -208,9 +211,7 @@ public sealed class NpksdTester : IDisposable
 
     internal Answer Checked(double[] observed)
     {
-        if (observed.Length != Rows * Columns)
-            throw new ArgumentException("observed: " + Rows + " rows of " + Columns + " numbers are " + Rows * Columns
-                                        + ", not " + observed.Length);
+        Npksd.CheckLength(observed, Rows, Columns);
         var answer = new Answer(Columns, (ulong)Native.npksd_tester_width(Open()) > 1);
         int status = Native.npksd_tester_check(tester, observed, out answer.Result, answer.Diagnosis);
         if (status < 0)
@@ -248,8 +249,8 @@ public sealed class NpksdTester : IDisposable
     ~NpksdTester() { Dispose(); }
 }
 
-/// <summary>Watches recording after recording. Alarm: ever false with probability at most alpha. ChangeAlarm: quicker
-/// after a late change; its false alarms come after 1/alpha recordings or more, on average.</summary>
+/// <summary>Watches a stream of recordings. The probability of ever getting a false Alarm is at most alpha. ChangeAlarm
+/// is quicker after a late change; on average its first false alarm comes after 1/alpha recordings or more.</summary>
 public sealed class NpksdMonitor
 {
     NpksdTester tester;
@@ -259,13 +260,13 @@ public sealed class NpksdMonitor
     public NpksdMonitor(NpksdTester tester, double alpha = 0.001, int capacity = 1000, ulong seed = 0)
     {
         if (capacity < 1)
-            throw new ArgumentException("capacity: at least 1");
+            throw new ArgumentException("capacity: at least 1, not " + capacity);
         this.tester = tester;
         memory = new double[capacity];
         Native.Throw(Native.npksd_monitor_begin(out state, alpha, (UIntPtr)capacity, seed));
     }
 
-    /// <summary>Checks the next recording and adds it, once and in order.</summary>
+    /// <summary>Checks the next recording and adds it. Add each recording once, in order.</summary>
     public NpksdResult Add(double[] observed)
     {
         using (Answer answer = tester.Checked(observed)) {
@@ -274,7 +275,7 @@ public sealed class NpksdMonitor
         }
     }
 
-    /// <summary>Goes on with another tester, made with another seed, when the capacity is used up.</summary>
+    /// <summary>Goes on with another tester, made with another seed; needed when the capacity is used up.</summary>
     public void Restart(NpksdTester fresh)
     {
         Native.Throw(Native.npksd_monitor_restart(ref state, fresh.Open()));
@@ -285,15 +286,15 @@ public sealed class NpksdMonitor
     public double P { get { return state.p; } }
     public double LogEvidence { get { return state.log_evidence; } }
     public double LogChange { get { return state.log_change; } }
-    /// <summary>The recording, counted from 1, that raised the alarm; 0 if there is none yet.</summary>
+    /// <summary>The recording, counted from 1, that raised the alarm; 0 if there was no alarm.</summary>
     public int Alarm { get { return state.alarm != 0 ? (int)state.alarm_at : 0; } }
     public int ChangeAlarm { get { return state.change_alarm != 0 ? (int)state.change_alarm_at : 0; } }
 }
 
-/// <summary>A generator that C can call: one static method for all, and a handle that finds the object.</summary>
+/// <summary>A generator that C can call: one static method for all of them, and a handle to find the object.</summary>
 sealed class Callback : IDisposable
 {
-    static readonly Native.SampleFn Kept = Sample; // a field of the class: never collected
+    static readonly Native.SampleFn Kept = Sample; // static: never collected
     internal static readonly IntPtr Address = Marshal.GetFunctionPointerForDelegate(Kept);
 
     readonly NpksdGenerator generator;
@@ -315,7 +316,7 @@ sealed class Callback : IDisposable
             handle.Free();
     }
 
-    /// <summary>An exception must not cross C: it waits here.</summary>
+    /// <summary>An exception must not pass through C: Sample keeps it, and this throws it.</summary>
     internal void Rethrow()
     {
         Exception e = thrown;
@@ -341,13 +342,13 @@ sealed class Callback : IDisposable
     }
 }
 
-/// <summary>Memory that C writes a result and its diagnosis into.</summary>
+/// <summary>Memory for the result and the diagnosis that C writes.</summary>
 sealed class Answer : IDisposable
 {
     const int MostPairs = 10;
     readonly int m;
     readonly IntPtr memory; // three numbers for each column, then the pairs
-    internal readonly IntPtr Diagnosis = IntPtr.Zero; // NULL: none wanted
+    internal readonly IntPtr Diagnosis = IntPtr.Zero; // NULL: no diagnosis
     internal Native.Result Result;
 
     internal Answer(int m, bool diagnosed)
@@ -561,7 +562,14 @@ static class Native
 
     internal static string Text(IntPtr ascii) { return Marshal.PtrToStringAnsi(ascii); }
 
-    /// <summary>Returns the status, or throws the exception for it.</summary>
+    /// <summary>Throws if C found a problem with the options or the sizes.</summary>
+    internal static void Refuse(IntPtr problem)
+    {
+        if (problem != IntPtr.Zero)
+            throw new ArgumentException(Text(problem));
+    }
+
+    /// <summary>Returns the status, or throws the exception that belongs to it.</summary>
     internal static int Throw(int status)
     {
         if (status < 0)
@@ -571,7 +579,7 @@ static class Native
 
     static bool known;
 
-    /// <summary>Are the structs above those of the library? See shared/npksd_shared.h for the hash.</summary>
+    /// <summary>Do the structs above match those of the library? shared/npksd_shared.h describes the hash.</summary>
     internal static void Check()
     {
         if (known)
@@ -591,7 +599,7 @@ static class Native
         if (npksd_version() != Version || npksd_layout() != hash)
             throw new NpksdException(-6, "the shared library is version " + npksd_version() + " with layout "
                 + npksd_layout().ToString("x") + "; Npksd.cs was written for " + Version + " with "
-                + hash.ToString("x") + ". Take both from one checkout");
+                + hash.ToString("x") + ". Use a library and an Npksd.cs from the same checkout");
         known = true;
     }
 }

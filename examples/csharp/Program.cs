@@ -1,8 +1,8 @@
 // Npksd.cs at work, as a gate for an engine's builds. Run by `make -C examples csharp`.
 //
-// A ball is thrown in a "game"; a release was recorded. A sound build passes, one with more drag does not, and the
-// column is named. Then what a binding must survive: 10,000 callbacks while the garbage collector runs, exceptions in a
-// generator, wrong options, wrong sizes, a tester that was saved.
+// A ball is thrown in a "game", and the throws of a release were recorded. An unchanged build passes; one with more
+// drag is rejected, and the column that differs is named. Then come the things that a binding must survive: 10,000
+// callbacks while the garbage collector runs, exceptions in a generator, wrong options and sizes, saving and loading.
 using System;
 
 static class Program
@@ -22,13 +22,13 @@ static class Program
     {
         try {
             action();
-            Expect(false, "an exception: " + text);
+            Expect(false, "an exception that says: " + text);
         } catch (E e) {
-            Expect(e.Message.Contains(text), "'" + text + "' in: " + e.Message);
+            Expect(e.Message.Contains(text), "'" + text + "' in the message: " + e.Message);
         }
     }
 
-    // Distance, height and spin of a throw, stepped as an engine does.
+    // Distance, height and spin of a throw, simulated in steps as an engine does.
     static NpksdGenerator Ball(double drag)
     {
         return (rows, count, columns, random) => {
@@ -48,7 +48,7 @@ static class Program
         };
     }
 
-    // Rows of a generator, by way of the library: the first data set that a tester asks for.
+    // Rows from a generator with the library's random numbers: the first data set that a tester asks for.
     static double[] Record(NpksdGenerator generator, int seed)
     {
         double[] recorded = null;
@@ -68,13 +68,14 @@ static class Program
             NpksdResult r = Npksd.Test(Record(Ball(drag), 7), Throws, Columns, Ball(0.1));
             Console.WriteLine("drag {0}: p = {1:0.000}, {2}; columns {3:0.000} {4:0.000} {5:0.000}", drag, r.P,
                               r.Reject ? "rejected" : "not rejected", r.ColumnP[0], r.ColumnP[1], r.ColumnP[2]);
-            Expect(r.Reject == (drag > 0.1), "only more drag is rejected");
+            Expect(r.Reject == (drag > 0.1), "only the build with more drag is rejected");
             Expect(drag < 0.2 || (r.ColumnP[0] <= 0.05 && r.ColumnP[2] > 0.05), "the distance differs, not the spin");
         }
         foreach (int n in new[] { 20, 60 }) {
             var power = Npksd.Power(n, Columns, Ball(0.1), Ball(0.2), null, 40);
-            Console.WriteLine("{0} throws would show a drag of 0.2 in {1:0} % of recordings", n, 100 * power.Power);
-            Expect(power.Runs == 40 && power.Low <= power.Power && power.Power <= power.High, "power");
+            Console.WriteLine("with {0} throws, a drag of 0.2 is detected in {1:0} % of recordings", n,
+                              100 * power.Power);
+            Expect(power.Runs == 40 && power.Low <= power.Power && power.Power <= power.High, "power and its interval");
         }
     }
 
@@ -89,7 +90,7 @@ static class Program
                 rows[i] = random.Normal();
             GC.KeepAlive(new byte[1000]);
             if (calls % 10 == 0)
-                GC.Collect(); // moves and frees whatever it can
+                GC.Collect(); // moves and frees everything it can
         }, options);
         while (!tester.Step(100)) {
             GC.Collect();
@@ -104,7 +105,7 @@ static class Program
         tester.Dispose();
         Throws_<ObjectDisposedException>(() => tester.Step(), "NpksdTester");
         for (int i = 0; i < 50; i++)
-            new NpksdTester(5, 2, Ball(0), null); // dropped: the finalizer gives the memory back
+            new NpksdTester(5, 2, Ball(0), null); // not disposed: the finalizer frees the memory
         GC.Collect();
         GC.WaitForPendingFinalizers();
     }
@@ -122,7 +123,7 @@ static class Program
         var quick = new NpksdOptions().Set("stop_after", 10);
         Throws_<ArgumentException>(() => Npksd.Test(rows, Throws, Columns, Ball(0), quick), "not with a diagnosis");
         Expect(Npksd.Test(Record(Ball(0), 3), Throws, Columns, Ball(0), quick.Set("diagnose", 0)).ColumnP.Length == 0,
-               "no diagnosis where none is wanted");
+               "no diagnosis if diagnose is 0");
         Throws_<NpksdException>(() => new NpksdTester(new byte[100]), "not a blob");
         rows[4] = double.NaN;
         Throws_<NpksdException>(() => Npksd.Test(rows, Throws, Columns, Ball(0)), "NaN");
@@ -137,8 +138,9 @@ static class Program
             tester.Run();
             using (var loaded = new NpksdTester(tester.Save())) {
                 NpksdResult a = tester.Check(recorded), b = loaded.Check(recorded);
-                Expect(a.P == b.P && a.Statistic == b.Statistic && a.ColumnP[0] == b.ColumnP[0], "a saved tester");
-                Expect(loaded.Rows == Throws && loaded.Columns == Columns, "its size");
+                Expect(a.P == b.P && a.Statistic == b.Statistic && a.ColumnP[0] == b.ColumnP[0],
+                       "a saved tester gives the same answer");
+                Expect(loaded.Rows == Throws && loaded.Columns == Columns, "a saved tester keeps its size");
             }
         }
         var synthetic = new double[4 * recorded.Length];
@@ -157,7 +159,8 @@ static class Program
             for (int night = 1; night <= 24; night++)
                 monitor.Add(Record(Ball(night <= 12 ? 0.1 : 0.3), 100 + night));
             Console.WriteLine("more drag from night 13 on: change alarm at night {0}", monitor.ChangeAlarm);
-            Expect(monitor.ChangeAlarm > 12 && monitor.ChangeAlarm < 20 && monitor.Recordings == 24, "seen soon");
+            Expect(monitor.ChangeAlarm > 12 && monitor.ChangeAlarm < 20 && monitor.Recordings == 24,
+                   "the change is detected soon");
             Throws_<NpksdException>(() => monitor.Restart(tester), "argument");
             var small = new NpksdMonitor(tester, 0.01, 1);
             small.Add(Record(Ball(0.1), 1));

@@ -4,20 +4,20 @@
 
     recorded = np.loadtxt("recorded.csv", delimiter=",")          # n rows of m numbers
     print(npksd.test(recorded, lambda n, rng: rng.normal(size=(n, 3))))
-    print(npksd.test(recorded, synthetic))                        # an array: no generator at hand
+    print(npksd.test(recorded, synthetic))                        # an array of rows instead of a generator
 
-A generator is a callable (n, rng) -> n rows, called several hundred times: vectorise it. rng is a
-numpy.random.Generator, seeded for each call from the stream of that data set; draw from it, and equal
-seeds give equal answers. A C function of type npksd_sample_fn, loaded with ctypes, also works.
+A generator is a callable (n, rng) -> n rows. It is called several hundred times, so vectorise it. rng is a
+numpy.random.Generator, seeded anew for each call; a generator that takes all random numbers from it gives
+equal answers for equal seeds. A C function of type npksd_sample_fn, loaded with ctypes, also works.
 Options are keywords, named like the fields of npksd_options in npksd.h: replicates=999,
 summary="neighbours", components="stein|mmd". A misspelt name or a value out of range raises an exception
 that says so.
 
-One file, based on ctypes. On first use the shared library is built with the system's C compiler, into
-the user's cache folder, and a line on stderr says so. Environment:
-    NPKSD_LIBRARY   a prebuilt shared library (make -C examples shared); nothing is built then
+This module is a single file and uses ctypes. On first use it builds the shared library in the user's cache
+folder with the system's C compiler, and says so on stderr. Environment variables:
+    NPKSD_LIBRARY   a prebuilt shared library (make -C examples shared) to use instead
     NPKSD_SOURCE    a checkout of npksd.h, if this file was copied out of one
-    CC              the compiler; otherwise cc, gcc or clang
+    CC              the C compiler; if not set, cc, gcc or clang
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ import numpy as np
 __all__ = ["test", "Result", "Column", "Pair", "Tester", "Monitor", "self_check", "SelfCheck", "power", "Power",
            "version", "Error", "GeneratorError"]
 
-Rows = Any  # whatever numpy.asarray makes a table of numbers of
+Rows = Any  # whatever numpy.asarray turns into a table of numbers
 Generator = Union[Callable[[int, np.random.Generator], Rows], "ctypes._CFuncPtr"]
 
 
@@ -50,7 +50,7 @@ class Error(RuntimeError):
 
 
 class GeneratorError(Error):
-    """The generator failed, or returns the same rows again and again."""
+    """The generator failed, or keeps returning the same rows."""
 
 
 # ======== the structs of npksd.h ========
@@ -131,14 +131,14 @@ class _Worker(ctypes.Structure):
 _STRUCTS = (_Allocator, _Rng, _RngState, _Options, _Result, _Pair, _Diagnosis, _SelfCheckResult, _PowerResult,
             _Monitor, _Worker)
 _sample_fn = ctypes.CFUNCTYPE(ctypes.c_int, _reals, _size, _size, ctypes.POINTER(_Rng), _pointer)
-_VERSION = 200  # of the header that the structs above are those of
+_VERSION = 200  # of the header whose structs are those above
 _OK, _STATE, _WILD_BOOTSTRAP = 0, -7, 1
 _FLAGS = {1: "ties", 2: "constant column", 4: "stopped early", 8: "asymptotic: p is not exact",
           16: "rows of a last, shorter block left out"}
 
 
 def _layout() -> int:
-    """What npksd_layout of the library must return: see shared/npksd_shared.h."""
+    """The value that npksd_layout() of the library must have: see shared/npksd_shared.h."""
     numbers_ = [ctypes.sizeof(_real)]
     for struct in _STRUCTS:
         numbers_.append(ctypes.sizeof(struct))
@@ -192,18 +192,20 @@ def _build() -> str:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise Error(f"{cache}: {error.strerror}; set XDG_CACHE_HOME to a folder that can be written") from error
+        raise Error(f"{cache} cannot be made: {error.strerror}; set XDG_CACHE_HOME to a writable folder") from error
     with tempfile.TemporaryDirectory(dir=cache) as folder:  # two processes may build at once
         made = pathlib.Path(folder) / library.name
         command = [*compiler, *flags, f"-I{files[0].parent}", f"-I{files[1].parent}", str(files[2]),
                    "-o", str(made), "-lm"]
-        print(f"npksd: building {library} with {compiler[0]}, once", file=sys.stderr)
+        print(f"npksd: building {library} with {compiler[0]} (only once)", file=sys.stderr)
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except OSError as error:
-            raise Error(f"the C compiler {compiler[0]} (from CC) does not start: {error.strerror}") from error
+            raise Error(f"the C compiler {compiler[0]} (from CC) does not start: {error.strerror}; set CC to one that "
+                        "does, or unset it") from error
         if done.returncode != 0:
-            raise Error(f"{' '.join(command)} failed:\n{done.stdout.decode(errors='replace')}")
+            raise Error("the shared library could not be built (set CC to try another compiler): "
+                        f"{' '.join(command)} failed:\n{done.stdout.decode(errors='replace')}")
         os.replace(made, library)
     return str(library)
 
@@ -253,17 +255,18 @@ def _lib() -> ctypes.CDLL:
                 lib.npksd_layout.restype = ctypes.c_uint64
                 theirs = lib.npksd_version(), lib.npksd_layout()
             except (OSError, AttributeError) as error:
-                raise Error(f"{path} is not the shared library of npksd.h: {error}") from error
+                raise Error(f"{path} is not the shared library of npksd.h: {error}; set NPKSD_LIBRARY to a library "
+                            "made by make -C examples shared, or unset it") from error
             if theirs != (_VERSION, _layout()):
-                raise Error(f"{path} has version and layout {theirs[0]}, {theirs[1]:x}; this file was written for "
-                            f"{_VERSION}, {_layout():x}. Take both from one checkout")
+                raise Error(f"{path} has version and layout {theirs[0]}, {theirs[1]:x}; npksd.py was written for "
+                            f"{_VERSION}, {_layout():x}. Use a library and an npksd.py from the same checkout")
             _signatures(lib)
             _loaded = lib
         return _loaded
 
 
 def version() -> str:
-    """Version of the library, as "0.2.0"."""
+    """Version of the library, for example "0.2.0"."""
     number = _lib().npksd_version()
     return f"{number // 10000}.{number // 100 % 100}.{number % 100}"
 
@@ -271,7 +274,7 @@ def version() -> str:
 # ======== rows, callbacks, options ========
 
 def _how_to_number(table: np.ndarray) -> str:
-    """Advice for objects and text. Not followed here: only the caller knows whether text is meant as numbers."""
+    """Advice on converting objects and text. Only the caller knows whether the text stands for numbers."""
     if table.dtype.kind not in "OSU":
         return ""
     try:
@@ -282,9 +285,9 @@ def _how_to_number(table: np.ndarray) -> str:
 
 
 def _table(rows: Rows, what: str) -> np.ndarray:
-    """Rows as doubles, one after the other; a column alone may come as a vector."""
+    """The rows as a contiguous array of doubles; a vector is a single column."""
     if np.ma.is_masked(rows):
-        raise ValueError(f"{what}: masked values; take the complete rows only")
+        raise ValueError(f"{what}: some values are masked; pass only the complete rows")
     table = np.asarray(rows)
     if table.ndim == 0:
         raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
@@ -297,17 +300,18 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     table = np.ascontiguousarray(table, dtype=np.float64)
     if not np.isfinite(table).all():
         row, column = np.argwhere(~np.isfinite(table))[0]
-        raise ValueError(f"{what}: {table[row, column]} in row {row}, column {column} (counted from 0)")
+        raise ValueError(f"{what}: {table[row, column]} in row {row}, column {column} (counted from 0); leave out "
+                         "rows with missing or infinite values")
     return table
 
 
 def _variance(table: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):  # squares may leave the range, and one row has none: a spread is not shown then
+    with np.errstate(all="ignore"):  # squares may overflow: then no spread is shown
         return table.var(axis=0, ddof=min(1, len(table) - 1))
 
 
 def _whole(value: Any, what: str, least: int = 1) -> int:
-    """A count for C, which would take -1 for a very large number."""
+    """Checks a count for C, where -1 would become a very large number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
         raise TypeError(f"{what}: a whole number is needed, not {type(value).__name__}")
     if value < least:
@@ -331,34 +335,35 @@ def _view(address: Any, count: int, columns: int) -> np.ndarray:
 
 
 class _Callbacks:
-    """Python callables as C function pointers. C cannot raise: an exception waits here until C has returned."""
+    """Python callables as C function pointers. C cannot raise, so an exception is kept here until C returns."""
 
     def __init__(self) -> None:
         self.error: Optional[BaseException] = None
-        self.kept: List[Any] = []  # what C holds a pointer to
-        self.titles: Optional[Tuple[list, str]] = None  # names of the columns, and where they were seen first
-        self.draws, self.variances = 0, np.zeros(1)  # of more than one row, and the sum of their columns' variances
+        self.kept: List[Any] = []  # keeps alive what C has a pointer to
+        self.titles: Optional[Tuple[list, str]] = None  # column names, and where they were first seen
+        self.draws, self.variances = 0, np.zeros(1)  # draws of more than one row, and sums of their columns' variances
 
     def _guarded(self, kind: Any, body: Callable[..., None]) -> Any:
         def call(*arguments: Any) -> int:
             try:
                 body(*arguments)
                 return 0
-            except BaseException as error:  # KeyboardInterrupt, too
+            except BaseException as error:  # including KeyboardInterrupt
                 self.error = error
                 return 1
         self.kept.append(kind(call))
         return self.kept[-1]
 
     def same_titles(self, rows: Rows, what: str) -> None:
-        """Tables that name their columns must agree: a swapped order would look like a difference."""
+        """Tables with named columns must agree on the names: swapped columns would look like a difference."""
         if getattr(rows, "columns", None) is None:
             return
         titles = list(rows.columns)
         if self.titles is None:
             self.titles = titles, what
         elif titles != self.titles[0]:
-            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}")
+            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}; bring "
+                             "them into the same order")
 
     def sampler(self, generator: Optional[Generator], what: str = "generator") -> Any:
         if generator is None:
@@ -377,11 +382,11 @@ class _Callbacks:
             drawn = generator(count, rng)
             self.same_titles(drawn, f"the rows from the {what}")
             table = _of_shape(drawn, (count, columns), f"rows from the {what}")
-            # the library cannot see that rng was left alone: words are drawn to seed it
+            # the library cannot tell that rng was not used: the words that seed it were drawn
             if np.array_equal(table, last) and (table != table[0]).any() \
                     and rng.bit_generator.state == np.random.default_rng(words).bit_generator.state:
                 raise GeneratorError(f"the {what} returned the same rows twice and drew nothing from its rng: "
-                                     "take random numbers from rng, or give the rows as an array")
+                                     "take random numbers from rng, or pass the rows as an array")
             last = table.copy()
             if len(table) > 1:
                 self.draws, self.variances = self.draws + 1, self.variances + _variance(table)
@@ -389,7 +394,7 @@ class _Callbacks:
         return self._guarded(_sample_fn, draw)
 
     def variance(self) -> np.ndarray:
-        """Of the columns drawn, within a draw as in the observed rows; nan if Python saw none."""
+        """Mean variance of each column within a draw; nan if no draw went through Python."""
         return self.variances / self.draws if self.draws else np.array(np.nan)
 
     def scorer(self, score: Callable[[np.ndarray], Rows]) -> Any:
@@ -399,7 +404,7 @@ class _Callbacks:
         return self._guarded(_score_fn, evaluate)
 
     def check(self, status: int, problem: Optional[str] = None) -> int:
-        """Returns the status of a call, or raises the exception for its error."""
+        """Returns the status of a call, or raises the exception that belongs to it."""
         error, self.error = self.error, None
         if error is not None:
             raise error
@@ -423,13 +428,13 @@ def _text(name: str, value: Any) -> str:
 
 
 def _options(callbacks: _Callbacks, keywords: dict) -> _Options:
-    """npksd_options from keywords; score and scales are the two that text cannot give."""
+    """npksd_options from keywords; score and scales are the two that cannot be set from text."""
     lib, keywords = _lib(), dict(keywords)
     options = lib.npksd_default_options()
     score, scales = keywords.pop("score", None), keywords.pop("scales", None)
     if score is not None:
         if not callable(score):
-            raise TypeError("score: a callable rows -> scores is needed")
+            raise TypeError(f"score: a callable rows -> scores is needed, not {type(score).__name__}")
         options.score_fn = callbacks.scorer(score)
         keywords.setdefault("estimator", "callback")
     if scales is not None:
@@ -453,11 +458,11 @@ def _refuse(problem: Optional[bytes]) -> None:
 
 
 def _needs_generator(generator: Optional[Generator], options: _Options) -> None:
-    """None is for the one test that draws nothing."""
+    """Only one kind of test works without a generator."""
     draws = options.calibration != _WILD_BOOTSTRAP or options.standardize or not options.bandwidth > 0
     if generator is None and draws:
         raise ValueError("generator: None only with score, calibration=\"wild_bootstrap\", components=\"stein\", "
-                         "standardize=False and a bandwidth")
+                         "standardize=False and a bandwidth; otherwise pass a generator")
 
 
 # ======== results ========
@@ -467,27 +472,27 @@ def _counted(shape: Tuple[int, int]) -> str:
 
 
 _VERDICTS = {"differs": ("*", "differs"),
-             "related": ("related", "to a column that differs; by itself this one hardly does")}
+             "related": ("related", "to a column that differs; its own distribution has hardly changed")}
 
 
 @dataclass(frozen=True)
 class Column:
-    """What the diagnosis says about one column. With an array, shift and distance are relative to the pool of
-    all rows, observed ones included."""
+    """What the diagnosis says about one column. If the generator is an array, shift and distance are relative to
+    all rows together, including the observed ones."""
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
     shift: float        #: observed mean - generator's mean, in standard deviations; plus or minus the largest
-                        #: float if the generator's column is constant and this one has another mean
+                        #: float if the generator's column is constant and the observed mean differs from it
     distance: float     #: most by which the share of p-values up to some a exceeds a
     statistic: float    #: its share of the Stein statistic
-    spread: float       #: standard deviation, observed / generator's; nan where no draws were seen in Python
-    verdict: str        #: "differs": p_adjusted is small enough; "related": it is, but the distribution of this
-                        #: column hardly differs, and that of another does; otherwise ""
+    spread: float       #: standard deviation, observed / generator's; nan if no draw went through Python
+    verdict: str        #: "differs": p_adjusted is small enough; "related": so it is here, but the distribution
+                        #: of this column hardly differs while that of another one does; otherwise ""
 
     @property
     def off_constant(self) -> bool:
-        """The generator's column is constant; the observed one has another mean."""
+        """The generator's column is constant, and the observed mean differs from it."""
         return abs(self.shift) == sys.float_info.max
 
     def _line(self, width: int) -> str:
@@ -520,7 +525,7 @@ class Result:
     p_high: float
     ksd2: float
     bandwidth: float
-    out_of_range: float         #: share of observed rows outside the range of the generator's
+    out_of_range: float         #: share of observed rows outside the range of the generator's rows
     leading: str                #: the component that gave the verdict: STEIN, MIRROR, MOMENT, MMD, MARGIN, PAIR
     flags: Tuple[str, ...]
     replicates: int
@@ -531,7 +536,7 @@ class Result:
     row_influence: np.ndarray   #: share of each row in the Stein statistic; empty without a diagnosis
 
     def __bool__(self) -> bool:
-        raise TypeError("a Result is neither true nor false: ask result.reject or result.p")
+        raise TypeError("a Result is neither true nor false: use result.reject or result.p")
 
     def __repr__(self) -> str:
         lines = [f"p = {self.p:.4g}: {'rejected' if self.reject else 'not rejected'} ({_counted(self.shape)}, "
@@ -556,7 +561,7 @@ class Result:
 
 
 class _Answer:
-    """Memory that C writes a result and its reasons into."""
+    """Memory for the result and the diagnosis that C writes."""
 
     def __init__(self, n: int, m: int, diagnose: bool, pairs: int) -> None:
         self.result, self.diagnosis, self.shape = _Result(), _Diagnosis(), (n, m)
@@ -576,19 +581,19 @@ class _Answer:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
     def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
-        """A score depends on all columns, so a changed column also marks columns related to it. They are told apart
-        by the Kolmogorov distance, which exceeds 1.358 / sqrt(rows) by chance in 5 % of cases."""
+        """A score depends on all columns, so a change in one column also marks columns related to it. The Kolmogorov
+        distance tells them apart: by chance it exceeds 1.358 / sqrt(rows) in 5 % of cases."""
         level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
         named = self.arrays["p_adjusted"] <= level
         n = self.shape[0]
-        distance = self.arrays["distance"] * (1 + n / synthetic_rows)  # C measures from the pool of all rows
+        distance = self.arrays["distance"] * (1 + n / synthetic_rows)  # C measures the distance to all rows together
         apart = distance >= 1.358 * np.sqrt(1 / n + 1 / synthetic_rows)
         leads = (named & apart).any()
         return ["" if not one else "related" if leads and not far else "differs" for one, far in zip(named, apart)]
 
     def read(self, names: Sequence[str], null: np.ndarray, observed: np.ndarray, variance: np.ndarray,
              synthetic_rows: float = np.inf) -> Result:
-        """variance: of the generator's columns; synthetic_rows: how many there are, if it cannot draw more."""
+        """variance: of the generator's columns; synthetic_rows: their number if the generator is an array."""
         r, a = self.result, self.arrays
         columns = []
         if a:
@@ -612,7 +617,7 @@ def _names(names: Optional[Sequence[str]], rows: Rows, m: int) -> List[str]:
         names = range(m) if columns is None else columns
         names = [f"column {name}" if isinstance(name, numbers.Integral) else str(name) for name in names]
     if isinstance(names, str) or len(names) != m:
-        raise ValueError(f"names: a list of {m} is needed, one for each column")
+        raise ValueError(f"names: a list of {m} names is needed, one for each column")
     return [str(name) for name in names]
 
 
@@ -622,15 +627,15 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
          diagnose: bool = True, pairs: int = 10, **options: Any) -> Result:
     """Could `observed` have come from `generator`?
 
-    observed:  n rows of m numbers (a vector: one column). Rows that the generator was not fitted to.
+    observed:  n rows of m numbers (a vector is one column); not rows that the generator was fitted to.
     generator: a callable (n, rng) -> n rows of m numbers, or an array of synthetic rows. With an array the
-               test is also exact, if all rows are exchangeable; block=k keeps sessions of k rows together.
-               None only with score and calibration="wild_bootstrap".
-    names:     of the columns; a DataFrame brings its own.
-    diagnose:  fill columns, pairs and row_influence (not possible with stop_after: then it is off).
-    pairs:     at most this many.
+               test is exact if all rows are exchangeable; block=k keeps sessions of k rows together.
+               None is allowed only with score and calibration="wild_bootstrap".
+    names:     names of the columns; by default those of a DataFrame, or numbers.
+    diagnose:  fill columns, pairs and row_influence (always off with stop_after).
+    pairs:     list at most this many pairs.
     options:   fields of npksd_options: seed, alpha, replicates, fit_rows, summary, components, ... Also
-               scales=[...], and score=callable rows -> d log q / dx, the classical KSD.
+               scales=[...], and for the classical KSD score=callable, rows -> d log q / dx.
     """
     table = _table(observed, "observed")
     n, m = table.shape
@@ -652,10 +657,11 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         synthetic = _table(generator, "generator or synthetic rows")
         callbacks.same_titles(generator, "the synthetic rows")
         if synthetic.shape[1] != m:
-            raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}")
+            raise ValueError(f"observed has {m} columns, the synthetic rows have {synthetic.shape[1]}; both must have "
+                             "the same columns")
         if np.array_equal(table, synthetic):
             warnings.warn("the observed and the synthetic rows are the same: this compares a table with itself, and "
-                          "its answer says nothing about a generator", stacklevel=2)
+                          "the answer says nothing about a generator", stacklevel=2)
         least = lib.npksd_samples_minimum(n)
         if len(synthetic) < least:
             raise ValueError(f"{len(synthetic)} synthetic rows are too few: {n} observed rows need {least} or more")
@@ -671,18 +677,18 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
 
 @dataclass(frozen=True)
 class SelfCheck:
-    """Tests of the generator against itself."""
+    """Result of testing a generator against its own rows."""
     runs: int
     rejected: int
     mean_p: float       #: about 1/2; more for discrete data
     distance: float     #: most by which the share of p-values up to some a exceeds a
     uniform_p: float    #: p-value of that distance
-    repeatable: bool    #: False: the same rng gave different rows (a random state of its own, a clock)
+    repeatable: bool    #: False: the same rng gave different rows (a state of its own, a clock)
     suspicious: bool
 
 
 def self_check(n: int, m: int, generator: Generator, *, runs: int = 100, **options: Any) -> SelfCheck:
-    """Is the generator fit for testing? Runs the whole test `runs` times on rows that it drew itself."""
+    """Is the generator fit for testing? Runs the whole test `runs` times on rows drawn from the generator."""
     callbacks, lib, result = _Callbacks(), _lib(), _SelfCheckResult()
     n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
@@ -695,7 +701,7 @@ def self_check(n: int, m: int, generator: Generator, *, runs: int = 100, **optio
 
 @dataclass(frozen=True)
 class Power:
-    """How often n rows of the alternative were rejected, with a 95 % interval."""
+    """How often n rows of the alternative were rejected; low and high: 95 % interval of the power."""
     runs: int
     rejected: int
     power: float
@@ -705,7 +711,7 @@ class Power:
 
 def power(n: int, m: int, generator: Generator, alternative: Generator, *, runs: int = 100,
           **options: Any) -> Power:
-    """How often would n rows from `alternative` be rejected? Plan a recording with it."""
+    """How often would n rows from `alternative` be rejected? For planning how much to record."""
     callbacks, lib, result = _Callbacks(), _lib(), _PowerResult()
     n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
@@ -719,7 +725,7 @@ def power(n: int, m: int, generator: Generator, alternative: Generator, *, runs:
 # ======== prepare once, check many ========
 
 class Tester:
-    """Prepare once, check many data sets of n rows and m columns.
+    """Prepare once, then check many data sets of n rows and m columns.
 
         with npksd.Tester(100, 3, generator) as tester:
             tester.run()                     # or: while not tester.step(50): ...
@@ -727,8 +733,8 @@ class Tester:
                 print(tester.check(recording))
             tester.save("release.blob")      # Tester.load("release.blob") needs no generator
 
-    Keywords as for test. Each p-value is exact over testers and data; use more replicates if one
-    tester serves many checks.
+    The keywords are those of test(). Each p-value is exact on average over testers and data; use more
+    replicates if one tester makes many checks.
     """
 
     def __init__(self, n: int, m: int, generator: Optional[Generator], *, names: Optional[Sequence[str]] = None,
@@ -751,7 +757,7 @@ class Tester:
     @classmethod
     def load(cls, source: Union[bytes, str, "os.PathLike[str]"], *, names: Optional[Sequence[str]] = None,
              pairs: int = 10, most_bytes: int = 2**30) -> "Tester":
-        """A tester that save() wrote: bytes, or the path of a file. It need not be trusted; one that would
+        """Loads what save() wrote: bytes, or the path of a file. The source may be untrusted; a tester that would
         need more than most_bytes of memory is refused."""
         lib = _lib()
         in_memory = isinstance(source, (bytes, bytearray, memoryview))
@@ -760,20 +766,21 @@ class Tester:
         tester._handle = _pointer()
         n, m, needed = _size(), _size(), _size()
         status = lib.npksd_blob_info(blob, len(blob), *(ctypes.byref(size) for size in (n, m, needed)))
-        _Callbacks().check(status, "not a saved tester of this version, or a damaged one")
+        _Callbacks().check(status, "not a saved tester, or damaged, or saved by another version: save it again")
         if needed.value > most_bytes:
-            raise MemoryError(f"this tester needs {needed.value} bytes; most_bytes={most_bytes} allows fewer")
+            raise MemoryError(f"this tester needs {needed.value} bytes, more than most_bytes={most_bytes}; raise "
+                              "most_bytes if you trust the source")
         tester._begin(n.value, m.value, names, pairs)
         tester._callbacks.check(lib.npksd_tester_load(ctypes.byref(tester._handle), blob, len(blob), None))
         return tester
 
     def _open(self) -> Any:
         if not self._handle:
-            raise Error("this tester is closed")
+            raise Error("this tester is closed: make a new one, or use it before close() or the end of the with block")
         return self._handle
 
     def step(self, items: int = 1) -> bool:
-        """Do up to `items` items of work; True when none are left. Any pattern of steps gives the same bits."""
+        """Do up to `items` items of work; True when none are left. The sizes of the steps do not change the result."""
         status = _lib().npksd_tester_step(self._open(), _whole(items, "items"))
         return self._callbacks.check(status) == _OK
 
@@ -786,13 +793,13 @@ class Tester:
 
     @property
     def progress(self) -> Tuple[int, int]:
-        """Items done and in total."""
+        """Number of items done, and in total."""
         done, total = _size(), _size()
         _lib().npksd_tester_progress(self._open(), ctypes.byref(done), ctypes.byref(total))
         return done.value, total.value
 
     def _ready(self, status: int, early: str = "not finished") -> None:
-        """Raises for errors; if the call came too early, says what to do first."""
+        """Raises errors; for a call that came too early the message says what to do first."""
         self._callbacks.check(status, f"this tester is {early}: call step() until it returns True, or run()"
                               if status == _STATE else None)
 
@@ -811,7 +818,7 @@ class Tester:
         return self._read(self._checked(table), table)
 
     def _checked(self, table: np.ndarray) -> _Answer:
-        answer, self._pending = self._answer(), None  # C drops a check in steps, too
+        answer, self._pending = self._answer(), None  # C also drops a check in steps
         self._callbacks.check(_lib().npksd_tester_check(self._open(), _address(table), *answer.pointers()))
         return answer
 
@@ -819,11 +826,11 @@ class Tester:
         return answer.read(self._names, self.null, table, self._callbacks.variance())
 
     def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
-        """Watches a stream of recordings with this tester: see Monitor."""
+        """A Monitor that watches a stream of recordings with this tester."""
         return Monitor(self, alpha=alpha, capacity=capacity, seed=seed)
 
     def check_begin(self, observed: Rows) -> None:
-        """A check in steps: check_begin, step until True, check_end."""
+        """A check in steps: call check_begin, then step until it returns True, then check_end."""
         table = self._rows(observed).copy()  # C reads it until check_end
         self._ready(_lib().npksd_tester_check_begin(self._open(), _address(table)))
         self._pending = table
@@ -838,10 +845,10 @@ class Tester:
 
     @property
     def null(self) -> np.ndarray:
-        """Statistics of the replicates, in the order drawn."""
+        """Statistics of the replicates, in the order in which they were drawn."""
         count = _size()
         self._ready(_lib().npksd_tester_null(self._open(), None, 0, ctypes.byref(count)),
-                    "not finished, or a wild bootstrap that has checked nothing yet")
+                    "not finished, or uses the wild bootstrap and has not checked anything yet")
         values = np.zeros(count.value)
         self._callbacks.check(_lib().npksd_tester_null(self._open(), _address(values), values.size, None))
         return values
@@ -855,10 +862,10 @@ class Tester:
         return out
 
     def save(self, path: Union[None, str, "os.PathLike[str]"] = None) -> bytes:
-        """The finished tester as bytes, the same on every machine; also written to path, if given."""
+        """The finished tester as bytes, portable between machines; also written to path, if given."""
         size = _size()
         self._ready(_lib().npksd_tester_save(self._open(), None, 0, ctypes.byref(size)),
-                    "not finished, or with score=, which no file can hold")
+                    "not finished, or has score=, which cannot be saved")
         buffer = ctypes.create_string_buffer(size.value)
         self._callbacks.check(_lib().npksd_tester_save(self._open(), buffer, size.value, ctypes.byref(size)))
         if path is not None:
@@ -886,11 +893,11 @@ class Tester:
         return f"Tester({_counted(self.shape)}; {state})"
 
 
-_UNWATCHED = "this tester cannot be watched: smooth, resample_redraw or the wild bootstrap"
+_UNWATCHED = "a monitor cannot use this tester: make one without smooth, resample_redraw and the wild bootstrap"
 
 
 class Monitor:
-    """Watches recording after recording: has the source stopped being the generator?
+    """Watches a stream of recordings: do they still come from the generator?
 
         with npksd.Tester(100, 3, generator, replicates=1999) as tester:
             monitor = tester.monitor(alpha=0.001)
@@ -899,10 +906,10 @@ class Monitor:
                 if monitor.alarm or monitor.change_alarm:
                     ...
 
-    Testing each night at p <= 0.05 gives a false alarm every 20 nights. Here the probability that `alarm` is ever
-    false is at most alpha, however long the stream. `change_alarm` is quicker after a late change; its false alarms
-    come after 1/alpha recordings or more, on average. Recordings must be independent of each other. Use more
-    replicates than recordings. See npksd_monitor_add in npksd.h for what holds for a single tester.
+    Testing each night at p <= 0.05 gives a false alarm about every 20 nights. Here the probability of ever getting a
+    false `alarm` is at most alpha, however long the stream. `change_alarm` is quicker after a late change; on average
+    its first false alarm comes after 1/alpha recordings or more. Recordings must be independent of each other. Use
+    more replicates than recordings. npksd_monitor_add in npksd.h says what holds for a single tester.
     """
 
     def __init__(self, tester: Tester, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> None:
@@ -911,24 +918,24 @@ class Monitor:
         if not 0 < alpha < 1:
             raise ValueError(f"alpha: between 0 and 1, exclusive, not {alpha}")
         if not 0 <= _whole(seed, "seed", 0) < 2**64:
-            raise ValueError("seed: less than 2^64")
+            raise ValueError(f"seed: less than 2^64, not {seed}")
         _Callbacks().check(_lib().npksd_monitor_begin(ctypes.byref(self._state), alpha, capacity, seed))
         self._memory = np.zeros(capacity)
 
     @staticmethod
     def _fingerprint(tester: Tester) -> int:
-        """How the state of a monitor names its tester: an empty monitor is started with it."""
+        """The number by which a monitor knows its tester, found by starting an empty monitor with the tester."""
         empty = _Monitor(capacity=1)
         _Callbacks().check(_lib().npksd_monitor_restart(ctypes.byref(empty), tester.run()._open()), _UNWATCHED)
         return empty.tester_
 
     def add(self, observed: Rows) -> Result:
-        """The next recording: checked by the tester and added, once and in order."""
+        """Checks the next recording and adds it. Add each recording once, in order."""
         table = self._tester._rows(observed)
         self._tester.run()
         if self._state.kept_ >= self._state.capacity:
             raise Error(f"the monitor has seen {self._state.capacity} recordings with this tester: restart it with a "
-                        "fresh tester of another seed, or begin with more capacity")
+                        "fresh tester that has another seed, or begin with more capacity")
         answer = self._tester._checked(table)
         status = _lib().npksd_monitor_add(ctypes.byref(self._state), self._tester._open(), _address(self._memory),
                                           ctypes.byref(answer.result))
@@ -936,11 +943,11 @@ class Monitor:
         return self._tester._read(answer, table)
 
     def restart(self, fresh: Tester) -> None:
-        """Go on with another tester, made with another seed; evidence and alarms stay."""
+        """Go on with another tester, made with another seed; evidence and alarms are kept."""
         fresh.run()
         status = _lib().npksd_monitor_restart(ctypes.byref(self._state), fresh._open())
-        _Callbacks().check(status, "restart needs another tester than the one in use, and one that can be watched: "
-                                   "no smooth, resample_redraw or wild bootstrap")
+        _Callbacks().check(status, "restart needs a tester other than the one in use, made with another seed, without "
+                                   "smooth, resample_redraw and the wild bootstrap")
         self._tester = fresh
 
     @property
@@ -949,22 +956,22 @@ class Monitor:
 
     @property
     def p(self) -> float:
-        """Of the last recording: its rank among the replicates and the recordings before it."""
+        """p-value of the last recording: its rank among the replicates and the recordings before it."""
         return self._state.p
 
     @property
     def evidence(self) -> float:
-        """Natural logarithm of what a stake of 1 has become in fair bets that the source has changed."""
+        """Natural logarithm of what a stake of 1 has grown to in bets on a change, which are fair if there is none."""
         return self._state.log_evidence
 
     @property
     def change(self) -> float:
-        """The same for late changes."""
+        """Natural logarithm of the second detector's evidence, which is quicker to show a late change."""
         return self._state.log_change
 
     @property
     def alarm(self) -> Optional[int]:
-        """The recording, counted from 1, that raised the alarm; None if there is none yet."""
+        """The recording, counted from 1, that raised the alarm; None if there was no alarm."""
         return self._state.alarm_at if self._state.alarm else None
 
     @property
@@ -972,19 +979,19 @@ class Monitor:
         return self._state.change_alarm_at if self._state.change_alarm else None
 
     def save(self) -> bytes:
-        """The state, for a job that runs each night; load continues from it."""
+        """The state, for example for a job that runs each night; load() goes on from it."""
         return bytes(self._state) + self._memory.tobytes()
 
     @classmethod
     def load(cls, state: bytes, tester: Tester) -> "Monitor":
-        """What save returned, on the same kind of machine, and the tester that was watched."""
+        """Restores what save() returned on the same kind of machine; tester: the one that the monitor used."""
         size = ctypes.sizeof(_Monitor)
         saved = _Monitor.from_buffer_copy(state) if len(state) >= size else _Monitor()
         if saved.capacity == 0 or len(state) != size + 8 * saved.capacity or saved.kept_ > saved.capacity:
-            raise ValueError("not a saved monitor, or one of another kind of machine")
+            raise ValueError("not a saved monitor, or from another kind of machine: pass what save() returned")
         if saved.tester_ not in (0, cls._fingerprint(tester)):  # 0: nothing was added yet
-            raise ValueError("the monitor was saved with another tester: load it with the one it watched "
-                             "(Tester.save keeps testers), then restart(this one) if you want to go on with this")
+            raise ValueError("the monitor was saved with another tester: load it with that one (Tester.save keeps "
+                             "testers), then call restart with this one to go on with it")
         monitor = cls.__new__(cls)
         monitor._tester, monitor._state = tester, saved
         monitor._memory = np.frombuffer(state, dtype=np.float64, offset=size).copy()

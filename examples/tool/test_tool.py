@@ -197,8 +197,8 @@ def test_reasons():
           == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
     check("the page says which are related", Path("related.html").read_text().count(" (related)</td>") == 2)
     got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
-    check("a changed spread is said", re.search(r"x0 \(mean .*, spread 0\.[45]\d times as large, ", got.get("where", "")),
-          got.get("where"))
+    check("a changed spread is said",
+          re.search(r"x0 \(mean .*, spread 0\.[45]\d times as large, ", got.get("where", "")), got.get("where"))
     # two files of equal length, and more observed rows than synthetic ones
     for count in (60, 30):
         got = changed(f"{count} synthetic rows", normal_rows(60, 2, 31, 1.0),
@@ -394,7 +394,8 @@ def test_options():
     refuse("an unknown option at the end", "--hurry: there is no such option", *both, "--hurry")
     refuse("a report without a name", "--report: a value should follow", *both, "--report")
     # the sentences of npksd_options_set
-    refuse("an option without value", "--seed: '' is not a whole number from 0 to 18446744073709551615", *both, "--seed")
+    refuse("an option without value", "--seed: '' is not a whole number from 0 to 18446744073709551615", *both,
+           "--seed")
     refuse("a word for a number", "--alpha: 'much' is not a decimal number", *both, "--alpha", "much")
     refuse("a number out of range", "--alpha: between 0 and 1, exclusive", *both, "--alpha", "2")
     refuse("half a replicate", "--replicates: '9.5' is not a whole number", *both, "--replicates", "9.5")
@@ -498,8 +499,8 @@ def test_lookalikes():
     text("r_made.csv", lookalike(1200, 102))
     got = answer("as R writes it", "r.csv", "r_made.csv", "--report", "r.html", code=0)
     check("categories, flags and dates are columns", names(got) == sorted(
-        ["size", "dose", "group=low", "group=middle", "group=high", "smoker", "day", "age=25-34", "age=35-44", "age=75+"]),
-        names(got))
+        ["size", "dose", "group=low", "group=middle", "group=high", "smoker", "day", "age=25-34", "age=35-44",
+         "age=75+"]), names(got))
     for words in (("first column of r.csv has no name",), ("group is a category", "3 columns"),
                   ("smoker: true and yes are read as 1",), ("day holds dates",), ("age is a category",),
                   ("rows of r.csv have a missing value", "dose"), ("rows of r_made.csv have a missing value",)):
@@ -642,7 +643,8 @@ def test_defects():
     for file in ("wide.csv", "wide_made.csv"):
         text(file, line)
     for kind, amount in ((resource.RLIMIT_CPU, 60), (resource.RLIMIT_AS, 1000000000)):
-        done = subprocess.run([PROGRAM, "wide.csv", "wide_made.csv"], capture_output=True, preexec_fn=limited(kind, amount))
+        done = subprocess.run([PROGRAM, "wide.csv", "wide_made.csv"], capture_output=True,
+                              preexec_fn=limited(kind, amount))
         check("a million columns", b"too few rows: 2" in done.stderr, (done.returncode, done.stderr[:200]))
     # escape sequences in names of files and columns
     text("esc\x1b[2J.csv", csv(normal_rows(60, 2, 1), ['a\x9b31m', "b"]))
@@ -937,8 +939,10 @@ def test_programs():
         "--timeout", "0.2")
     bad("that says why", ["failed with exit status 3", "It said: no licence"], "--generator",
         "echo no licence >&2; exit 3")
-    bad("that serves once", "ended before it was told to", "--server", f"read x; {AWK_SERVER.split('do ')[1].split(';')[0]}")
-    bad("that forgets the empty line", ["took more than 0.3 s", "flush its output"], "--server", "cat", "--timeout", "0.3")
+    bad("that serves once", "ended before it was told to", "--server",
+        f"read x; {AWK_SERVER.split('do ')[1].split(';')[0]}")
+    bad("that forgets the empty line", ["took more than 0.3 s", "flush its output"], "--server", "cat",
+        "--timeout", "0.3")
     bad("that serves too few rows", "but was asked for 80 (the first number of each line that it reads)", "--server",
         "while read x; do printf '1,2,3\\n4,5,6\\n\\n'; done")
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
@@ -1019,7 +1023,8 @@ def test_watch():
     quick = ("--fit-rows", 400, "--pilot", 20, "--replicates", 199)
     source = ("--synthetic", "watch_made.csv", *quick)
     got = answer("a sound stream", "--watch", "sound", *source, code=0)
-    check("no alarm", got.get("alarm") is got.get("change_alarm") is False and got["recordings"] == 24, got.get("verdict"))
+    check("no alarm", got.get("alarm") is got.get("change_alarm") is False and got["recordings"] == 24,
+          got.get("verdict"))
     whole = answer("a change after 12 nights", "--watch", "nights", *source, "--save", "watch.blob", "--report",
                    "watch.html", code=1)
     check("the alarm comes after the change", whole.get("alarm") and 12 < whole["alarm_at"] <= 20, whole.get("verdict"))
@@ -1042,8 +1047,8 @@ def test_watch():
     answer("the same settings", "--watch", "nights", *source, "--state", "watch.state", "--alpha", "1e-3", "--rows", 40,
            "--seed", 0, code=1)
     for option, other, kept in (("--alpha", 0.05, 0.001), ("--seed", 7, 0), ("--replicates", 499, 199),
-                                ("--rows", 30, 40), ("--synthetic", "made.csv", "watch_made.csv"), ("--columns", "a", None),
-                                ("--server", "cat", None), ("--load", "watch.blob", None)):
+                                ("--rows", 30, 40), ("--synthetic", "made.csv", "watch_made.csv"),
+                                ("--columns", "a", None), ("--server", "cat", None), ("--load", "watch.blob", None)):
         refuse(f"another {option}", [f"{option} {other}: the state watch.state was made with"
                                      + (f" {kept}." if kept is not None else f"out {option}."),
                                      "delete the state to start again"],
@@ -1077,7 +1082,8 @@ def test_watch():
     # another number of rows
     text("long_night.csv", night(1, 55))
     text("short_night.csv", night(1, 39))
-    got = answer("other numbers of rows", "--watch", "long_night.csv", "short_night.csv", "--load", "watch.blob", code=0)
+    got = answer("other numbers of rows", "--watch", "long_night.csv", "short_night.csv", "--load", "watch.blob",
+                 code=0)
     check("the first rows are used, or none", noted(got, "long_night.csv has 55 rows: the first 40")
           and noted(got, "short_night.csv has 39 rows, fewer") and got.get("recordings") == 1, got.get("notes"))
     # a full memory: with a file, a new one is asked for, and the state goes on with it
@@ -1090,8 +1096,9 @@ def test_watch():
     text("watch_more.csv", csv(normal_rows(40 * (13 + 20 + 199), 2, 62), NAMES))
     got = answer("a new file", "--watch", *[f"sound/night_{k}.csv" for k in range(1, 16)], "--state", "full.state",
                  "--synthetic", "watch_more.csv", code=0)
-    check("a new tester follows, and evidence goes on", evidence(got)[:10] == evidence(first) and got.get("testers") == 2
-          and got["recordings"] == 15 and noted(got, "a new one, of other data sets, follows from recording 11 on"), got)
+    check("a new tester follows, and evidence goes on",
+          evidence(got)[:10] == evidence(first) and got.get("testers") == 2 and got["recordings"] == 15
+          and noted(got, "a new one, of other data sets, follows from recording 11 on"), got)
     check("its first rank is among 200", abs(got["list"][10]["p"] * 200 - round(got["list"][10]["p"] * 200)) < 1e-6)
     refuse("a new file for a tester that is not full", "was made with watch_more.csv", "--watch", "sound", "--state",
            "full.state", "--synthetic", "watch_made.csv")
@@ -1107,8 +1114,8 @@ def test_watch():
     refuse("no pilot to watch", "--pilot: several numbers", "--watch", "sound", *source, "--pilot", "1")
     refuse("no memory", "--memory 0: a number from 1", "--watch", "sound", *source, "--memory", "0")
     text("watch_few.csv", csv(normal_rows(40 * 232 - 1, 2, 61), NAMES))
-    refuse("too few synthetic rows to watch", ["9279 rows are too few", "232 data sets of 40 rows", "9280 rows"], "--watch",
-           "nights", "--synthetic", "watch_few.csv", *quick)
+    refuse("too few synthetic rows to watch", ["9279 rows are too few", "232 data sets of 40 rows", "9280 rows"],
+           "--watch", "nights", "--synthetic", "watch_few.csv", *quick)
     refuse("a watch without source", "what should the recordings be compared with", "--watch", "nights")
     refuse("two sources", "not several", "--watch", "nights", *source, "--load", "watch.blob")
     for option, value in (("--replicates", 99), ("--rows", 40), ("--estimator", "poly")):
@@ -1132,7 +1139,8 @@ def test_watch():
     dice = random.Random(5)
     text("prog_1.csv", "id,size,colour\n" + "".join(f"{k},{dice.random()!r},{dice.choice(['red', 'blue'])}\n"
                                                     for k in range(40)))
-    got = answer("a program to watch", "--watch", "prog_1.csv", "--generator", make, *quick, "--state", "prog.state", code=0)
+    got = answer("a program to watch", "--watch", "prog_1.csv", "--generator", make, *quick, "--state", "prog.state",
+                 code=0)
     got = answer("its state", "--watch", "prog_1.csv", "--state", "prog.state", code=0)
     check("one recording", got.get("recordings") == 1 and got.get("new") == 0)
     for k in range(2, 26):
@@ -1153,8 +1161,8 @@ def test_watch():
           and noted(rest, "--generator or --server as before"), rest.get("notes"))
     rest = answer("and the rest", "--watch", *many, "--state", "many.state", "--generator", make, code=0)
     check("testers are the same after a break", evidence(rest) == evidence(whole) and rest.get("testers") == 3)
-    got = answer("a level that no single test could have", "--watch", "prog_1.csv", "--generator", make, *quick, "--alpha",
-                 1e-6, code=0)
+    got = answer("a level that no single test could have", "--watch", "prog_1.csv", "--generator", make, *quick,
+                 "--alpha", 1e-6, code=0)
     check("the monitor's level", got.get("alpha") == 1e-6)
     text("prog_2.csv", Path("prog_1.csv").read_text().replace("red", "green"))
     got = answer("another colour", "--watch", "prog_2.csv", "--state", "prog.state", code=0)
@@ -1183,8 +1191,8 @@ def test_help():
     check("and writes its report", Path("seen.html").read_text().startswith("<!DOCTYPE html>"))
     for option in ("generator", "report", "json", "columns", "leave-out", "header", "no-header",
                    "alpha", "replicates", "pilot", "seed", "quiet", "categories", "missing", "server", "jobs",
-                   "timeout", "watch", "state", "load", "save", "synthetic", "rows", "block", "take", "summary", "estimator", "smooth",
-                   "fit-rows", "features"):
+                   "timeout", "watch", "state", "load", "save", "synthetic", "rows", "block", "take", "summary",
+                   "estimator", "smooth", "fit-rows", "features"):
         check(f"--help names --{option}", f"--{option}" in shown.stdout)
 
 
@@ -1329,8 +1337,8 @@ def main():
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
                      test_dates, test_dialects_of_programs, test_defects, test_report_files, test_copies,
-                     test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_watch, test_help,
-                     test_progress, test_report, test_readme):
+                     test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_watch,
+                     test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
             before = len(PASSED), len(FAILED)
