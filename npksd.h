@@ -1623,6 +1623,7 @@ typedef struct npksdi_model {
     npksd_real bump_rate_; /* 1/(2 h^2): h^2 is (1 + d)/4, and m/2 for bumps in R^m */
     npksdi_kernel kernel_[NPKSD_SCALES_MAX + 1];
     size_t kernel_count_, base_, frequency_panels_;
+    size_t sum_items_; /* items over the frequencies, or over the pairs */
     int has_margins_, has_waves_;
     size_t pair_columns_;
     npksd_real reference_rows_;
@@ -1832,6 +1833,16 @@ static void npksdi_plan_numbers(npksdi_model *model)
         npksdi_add_number(model, NPKSD_COMPONENT_PAIR, 0, 0, 0);
 }
 
+/* Items over frequencies; or over pairs, sum_p of p / NPKSDI_ITEM_PANELS + 1. */
+enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
+static size_t npksdi_sum_items(const npksdi_model *model)
+{
+    size_t full = model->panels_ / NPKSDI_ITEM_PANELS, rest = model->panels_ % NPKSDI_ITEM_PANELS;
+    if (model->options_.features > 0)
+        return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
+    return NPKSDI_ITEM_PANELS * full * (full + 1) / 2 + rest * (full + 1);
+}
+
 /* A model without its arrays, for valid options. */
 static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npksd_options *options)
 {
@@ -1849,6 +1860,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
     size_t most = npksdi_min_size(o->resample > 0 ? o->resample : m, m);
     model->columns_ = o->form == NPKSD_FORM_SCALAR ? 1 : most;
     model->frequency_panels_ = npksdi_ceil_div(o->features, NPKSDI_T);
+    model->sum_items_ = npksdi_sum_items(model);
     unsigned columns = NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR;
     model->has_waves_ = (o->components & NPKSD_COMPONENT_MMD) != 0;
     model->has_margins_ = ((o->components & columns) || o->diagnose) && !npksdi_wild(o);
@@ -2535,8 +2547,6 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
 
 /* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
    to the sums once per item, which limits cancellation in float. */
-enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
-
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     npksdi_tile *t = w->tile_;
@@ -3121,17 +3131,10 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
     npksdi_tame(w->values_, model->gauge_count_);
 }
 
-/* Items: the panels, the frequencies or pairs (sum_p of p / NPKSDI_ITEM_PANELS + 1), the end. */
-static size_t npksdi_sum_items(const npksdi_model *model)
-{
-    size_t full = model->panels_ / NPKSDI_ITEM_PANELS, rest = model->panels_ % NPKSDI_ITEM_PANELS;
-    if (model->options_.features > 0)
-        return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
-    return NPKSDI_ITEM_PANELS * full * (full + 1) / 2 + rest * (full + 1);
-}
+/* Items: the panels, the frequencies or pairs, the end. */
 static size_t npksdi_evaluation_items(const npksdi_model *model)
 {
-    return model->panels_ + npksdi_sum_items(model) + 1;
+    return model->panels_ + model->sum_items_ + 1;
 }
 static npksd_status npksdi_evaluation_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
@@ -3139,7 +3142,7 @@ static npksd_status npksdi_evaluation_item(const npksdi_model *model, npksdi_scr
         return npksdi_prepare_panel(model, w, k);
     k -= model->panels_;
     unsigned scored = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR | NPKSD_COMPONENT_MOMENT;
-    if (k == npksdi_sum_items(model))
+    if (k == model->sum_items_)
         npksdi_finish_evaluation(model, w);
     else if (!(model->options_.components & scored) && !w->with_base_)
         return NPKSD_OK; /* nobody asks for pairs */
@@ -4245,7 +4248,7 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    size_t panels = model->panels_, each = npksdi_sum_items(model) + 1;
+    size_t panels = model->panels_, each = model->sum_items_ + 1;
     size_t pass = k < panels ? 0 : (k - panels) / each, signs = npksdi_signed_passes(model);
     k -= pass * each;
     if (k == panels && signs > 0)
@@ -4310,7 +4313,7 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     for (size_t l = 0; l < model->gauge_count_ && passes > 1; l++)
         model->gauge_mean_[l] = model->gauge_sd_[l] = model->gauge_skew_[l] = 0;
     t->schedule_.check_k_ = 0;
-    t->schedule_.check_total_ = model->panels_ + passes * (npksdi_sum_items(model) + 1);
+    t->schedule_.check_total_ = model->panels_ + passes * (model->sum_items_ + 1);
     return NPKSD_OK;
 }
 
