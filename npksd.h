@@ -111,7 +111,8 @@
  *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample gets 1e-3 of
  *     the others' scale. NaN and infinity are refused, by bit pattern. Correct to 1e-7 under
  *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
- *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales.
+ *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
+ *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
  *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
@@ -547,8 +548,8 @@ NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tes
    guarantee averages over testers: for one, the risk of a false alarm of E within 1000 recordings
    at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015 with 1999, so use more
    replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished, or memory is full:
-   restart. NPKSD_ERROR_ARGUMENT: not the tester used before, not its result, or one whose checks
-   share random numbers that replicates do not (smooth, resample_redraw, wild bootstrap). */
+   restart. NPKSD_ERROR_ARGUMENT: not the tester used before, a result that cannot be its own, or
+   checks with random numbers that replicates do not share (smooth, resample_redraw, wild). */
 
 NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
 /* Go on with another tester and an empty memory; E, M and alarms stay. fresh must be new to this
@@ -1837,10 +1838,11 @@ static void npksdi_plan_numbers(npksdi_model *model)
 enum { NPKSDI_ITEM_PANELS = 16, NPKSDI_ITEM_FREQUENCIES = 4 };
 static size_t npksdi_sum_items(const npksdi_model *model)
 {
-    size_t full = model->panels_ / NPKSDI_ITEM_PANELS, rest = model->panels_ % NPKSDI_ITEM_PANELS;
-    if (model->options_.features > 0)
-        return model->panels_ * npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
-    return NPKSDI_ITEM_PANELS * full * (full + 1) / 2 + rest * (full + 1);
+    uint64_t panels = model->panels_, full = panels / NPKSDI_ITEM_PANELS;
+    uint64_t each = npksdi_ceil_div(model->frequency_panels_, NPKSDI_ITEM_FREQUENCIES);
+    uint64_t pairs = (full + 1) * (panels - full * (NPKSDI_ITEM_PANELS / 2));
+    uint64_t items = model->options_.features > 0 ? panels * each : pairs;
+    return (size_t)(items < SIZE_MAX / 4 ? items : SIZE_MAX / 4); /* too many: no such plan */
 }
 
 /* A model without its arrays, for valid options. */
@@ -1977,10 +1979,10 @@ static int npksdi_is_constant(const npksdi_model *model, size_t j)
     return !(model->box_high_[j] > model->box_low_[j]);
 }
 
-/* Scaled values to the operator's coordinates: 1; standardize = 0: scale, except for constants. */
+/* Scaled values to the operator's coordinates. */
 static npksd_real npksdi_unit_of(const npksdi_model *model, size_t j)
 {
-    return model->options_.standardize || npksdi_is_constant(model, j) ? 1 : model->scale_[j];
+    return model->options_.standardize ? 1 : model->scale_[j];
 }
 
 /* Row j of `count` rows spread evenly over n. */
@@ -2239,7 +2241,8 @@ static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w
 }
 
 /* The caller's own score, in scaled units. */
-static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w)
+static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scratch *w,
+                                          const npksd_real *weights)
 {
     const npksd_options *o = &model->options_;
     size_t m = model->m_, count = w->panel_count_;
@@ -2247,10 +2250,12 @@ static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scra
                   NPKSD_ERROR_GENERATOR);
     NPKSDI_REFUSE(!npksdi_finite(w->callback_, count * m), NPKSD_ERROR_NONFINITE);
     for (size_t j = 0; j < m; j++) {
-        npksd_real scale = model->scale_[j], most = NPKSDI_UNSCALED_CLAMP / npksdi_max(1, scale);
+        npksd_real scale = model->scale_[j];
+        npksd_real most = npksdi_min(NPKSDI_LARGEST, NPKSDI_UNSCALED_CLAMP / scale);
         for (size_t l = 0; l < NPKSDI_T; l++)
-            w->scores_[j * NPKSDI_T + l] =
-                l < count ? npksdi_clamp(w->callback_[l * m + j], most) * scale : 0;
+            w->scores_[j * NPKSDI_T + l] = l < count && weights[j] > 0
+                ? npksdi_clamp(w->callback_[l * m + j], most) * scale
+                : 0;
     }
     return NPKSD_OK;
 }
@@ -2261,7 +2266,7 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
 {
     size_t m = model->m_, p = model->features_max_, count = w->panel_count_;
     if (model->options_.estimator == NPKSD_ESTIMATOR_CALLBACK)
-        return npksdi_score_callback(model, w);
+        return npksdi_score_callback(model, w, weights);
     for (size_t i = 0, run = 1; i < m; i += run, run = 1) {
         npksd_real *s = w->scores_ + i * NPKSDI_T;
         uint32_t family = model->family_of_[i];
@@ -2762,11 +2767,12 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
 
 /* ======== >>moment: the kernel 1 + x.y ======== */
 
-/* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data. */
+/* V = mean_ab A (1 + x.y) + 2 mean cross + sum w^2; U without a = b. x.y in units of the data; all
+   divided by sigma^2 if that is large, so that its squares are numbers. */
 static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_scratch *w)
 {
     npksd_real n = (npksd_real)model->n_, diagonal = 0, quadratic = 0, part;
-    npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
+    npksd_real sigma2 = model->bandwidth_ * model->bandwidth_, unit = npksdi_max(1, sigma2);
     npksd_real linear = sigma2 * (2 * npksdi_total(model, w->cross_) / n + w->weight_sum_);
     for (size_t a = 0; a < model->n_;) { /* in pieces, for float */
         size_t end = npksdi_min_size(a + 1024, model->n_);
@@ -2785,7 +2791,7 @@ static npksdi_estimates npksdi_moments(const npksdi_model *model, const npksdi_s
         quadratic = 2 * w->sums_[2 * model->kernel_count_] + diagonal;
     }
     npksd_real others = model->n_ > 1 ? (quadratic - diagonal) / (n * (n - 1)) + linear : 0;
-    npksdi_estimates e = { quadratic / (n * n) + linear, others, 0 };
+    npksdi_estimates e = { (quadratic / (n * n) + linear) / unit, others / unit, 0 };
     return e;
 }
 
@@ -3211,8 +3217,10 @@ static npksd_real npksdi_comparable(const npksdi_model *model, size_t l, npksd_r
 /* A number in the units of the data. */
 static npksd_real npksdi_in_units(const npksdi_model *model, unsigned kind, npksd_real value)
 {
-    int scored = kind == NPKSD_COMPONENT_STEIN || kind == NPKSD_COMPONENT_MOMENT;
-    value /= scored ? model->bandwidth_ * model->bandwidth_ : 1;
+    npksd_real sigma2 = model->bandwidth_ * model->bandwidth_;
+    value /= kind == NPKSD_COMPONENT_STEIN ? sigma2
+        : kind == NPKSD_COMPONENT_MOMENT   ? npksdi_min(1, sigma2)
+                                           : 1;
     npksdi_tame(&value, 1);
     return value;
 }
@@ -3333,7 +3341,9 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
     npksdi_sort(model->sorted_, used);
     if (used > 0)
         size = npksdi_max(size, npksdi_middle(model->sorted_, used));
-    return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size, NPKSDI_TIE * npksdi_rounding(model, 0));
+    npksd_real least = NPKSDI_TIE * npksdi_rounding(model, 0);
+    return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size,
+                      npksdi_in_units(model, model->number_[0].kind_, least));
 }
 
 /* How many of the first `used` values of a column reach tau; they are left raised in sorted_. */
@@ -3497,8 +3507,8 @@ static void npksdi_plan_fit(npksd_tester *t)
 /* ======== >>fit: draw, keep, scale ======== */
 
 /* Draws one data set into the scratch. Refuses a non-zero return, NaN and infinity, and a generator
-   that returned the rows of an earlier call without a word from the built-in rng: it ignores its
-   rng. Rows that are all equal are a legal constant. */
+   that ignores its rng: the same rows 16 times without a word from the built-in one (fewer may be
+   chance, where the generator has an rng of its own). Rows that are all equal are legal. */
 static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi_watch *watch,
                                 uint64_t stream)
 {
@@ -3514,8 +3524,7 @@ static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi
     int differ = npksdi_hash(w->rows_, others) != npksdi_hash(w->rows_ + m, others);
     watch->equal_ = watch->equal_ > 0 && hash == watch->hash_ ? watch->equal_ + 1 : 1;
     watch->hash_ = hash;
-    int stuck = t->model_.n_ == 1 ? watch->equal_ >= 16 : differ && watch->equal_ >= 2;
-    return stuck ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
+    return (differ || t->model_.n_ == 1) && watch->equal_ >= 16 ? NPKSD_ERROR_GENERATOR : NPKSD_OK;
 }
 
 /* The built-in generator of fixed samples: n rows (or as many blocks) of the pool, drawn without
@@ -4298,9 +4307,9 @@ static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
     size_t count = model->n_ * model->m_;
+    NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
     t->schedule_.check_total_ = 0;
     t->wild_done_ = 0;
-    NPKSDI_REFUSE(!npksdi_finite(observed, count), NPKSD_ERROR_NONFINITE);
     if (t->sample_fn_ == NULL && !t->loaded_)
         npksdi_scale_observed(model, observed);
     t->out_of_range_ = npksdi_outside(model, observed);
@@ -4587,6 +4596,8 @@ static void npksdi_tester_begin(npksd_tester *t)
         npksdi_draw_weights(model, w, model->weights_);
     npksdi_seek(w, NPKSDI_STREAM(NPKSDI_PAIRS, 0));
     for (size_t i = 0; i < m; i++) {
+        model->scale_[i] = 1; /* until rows are seen */
+        npksdi_set_ruler(model, i);
         model->family_of_[i] = NPKSDI_CONSTANT;
         t->fit_.choice_[i] = t->fit_.splits_ > 1 ? NPKSDI_CONSTANT : 0; /* AUTO: none so far */
         t->fit_.best_[i] = NPKSDI_HUGE;
@@ -4859,9 +4870,9 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
     size_t observed = n / o->block, synthetic = rows / o->block;
     NPKSDI_REFUSE(observed == 0 || synthetic == 0, "block: longer than the rows there are");
     npksd_real choices = 1;
-    for (size_t i = 1; i <= observed && choices * o->alpha < 1; i++)
+    for (size_t i = 1; i <= observed && 1 / choices > o->alpha; i++)
         choices *= (npksd_real)(synthetic + i) / (npksd_real)i;
-    NPKSDI_REFUSE(choices * o->alpha < 1,
+    NPKSDI_REFUSE(1 / choices > o->alpha,
                   "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject");
     return NULL;
 }
@@ -4909,7 +4920,8 @@ static void npksdi_judge_small(npksd_real *p, size_t runs, npksd_self_check_resu
         found->distance = npksdi_max(found->distance, npksdi_share(k + 1, runs) - p[k]);
     npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
     found->uniform_p = NPKSD_EXP(-2 * x2);
-    found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable;
+    int stuck = runs >= 16 && p[0] >= 1; /* no two data sets ever differed */
+    found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable || stuck;
 }
 
 /* n rows of stream k, drawn by some generator, against the tester, which is finished first. */

@@ -1096,8 +1096,8 @@ REF_FN void ref_fit_scores(const ref_fit *fit, const npksd_real *rows, size_t co
         }
 }
 
-/* The operator's coordinates X of rows: z, or with standardize = 0 z * scale; constant coordinates
-   stay scaled. S (may be NULL): the scores that belong to them. */
+/* The operator's coordinates X of rows: z, or with standardize = 0 z * scale. S (may be NULL): the
+   scores that belong to them. */
 REF_FN void ref_fit_operator(const ref_fit *fit, const npksd_real *rows, size_t count,
                              npksd_real *X, npksd_real *S)
 {
@@ -1106,7 +1106,7 @@ REF_FN void ref_fit_operator(const ref_fit *fit, const npksd_real *rows, size_t 
         ref_fit_scores(fit, rows, count, scores);
     for (size_t r = 0; r < count * fit->m; r++) {
         size_t i = r % fit->m;
-        int scaled = fit->options.standardize || fit->at[i].constant;
+        int scaled = fit->options.standardize;
         double z = ref_fit_z(fit, rows + (r - i), i), scale = fit->at[i].scale;
         X[r] = (npksd_real)(scaled ? z : ref_clamp(z * scale, REF_CLAMP_OPERATOR));
         if (S)

@@ -265,15 +265,14 @@ TEST too_few_rows_for_the_ridge(void)
     PASS();
 }
 
-/* Two data sets of the fit, one replicate: enough to see it. */
+/* Without a pilot, two data sets of the fit and 19 replicates: enough to see it. */
 TEST ignored_rng_with_few_data_sets(void)
 {
     static const npksd_real one = 1;
     npksd_options options = quick_options();
     npksd_result result;
     options.fit_rows = 2;
-    options.replicates = 1;
-    options.alpha = (npksd_real)0.6;
+    options.replicates = 19;
     options.pilot = 0;
     options.components = NPKSD_COMPONENT_STEIN;
     options.statistic = NPKSD_STATISTIC_V;
@@ -283,7 +282,7 @@ TEST ignored_rng_with_few_data_sets(void)
                   npksd_test(data, SMALL_N, SMALL_M, same_set, NULL, &options, &result));
     ASSERT_STATUS(NPKSD_OK,
                   npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
-    ASSERT(result.p_value == (npksd_real)0.5 || result.p_value == 1);
+    ASSERT(result.p_value > 0 && result.p_value <= 1);
     PASS();
 }
 

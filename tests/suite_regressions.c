@@ -215,7 +215,7 @@ TEST order_of_rows_with_early_stop(void)
     PASS();
 }
 
-/* ======== wild bootstrap ======== */
+/* ======== units without scaling, scores of the caller ======== */
 
 static npksd_options wild_options(void)
 {
@@ -227,6 +227,95 @@ static npksd_options wild_options(void)
     set_options(&options, "score_callback wild stein unscaled bandwidth=1.5");
     return options;
 }
+
+/* normal columns behind a constant one, in a unit */
+static int unit_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    const npksd_real unit = *(const npksd_real *)user_data;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = unit * (i % m > 0 ? npksd_normal(rng) : 1);
+    return 0;
+}
+
+/* p was 1 for large units (a tolerance in other units than T, squares of MOMENT that overflow) and for
+   a constant column in small ones, whose distance from the constant then was nothing. */
+TEST any_unit_unscaled(const char *words)
+{
+    enum { N = 40, M = 3 };
+    static const int powers[2][5] = { { 0, -30, -400, 270, 400 }, { 0, -30, -40, 36, 44 } };
+    npksd_real rows[N * M], first = 0;
+    for (size_t k = 0; k < 5; k++) {
+        npksd_real unit = (npksd_real)ldexp(1, powers[sizeof(npksd_real) == 4][k]);
+        npksd_options options = small_options();
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, test_seed, 9910);
+        set_options(&options, words);
+        unit_sample(rows, N, M, &rng, &unit);
+        for (size_t i = 0; i < N * M; i++)
+            rows[i] *= (npksd_real)(i % M > 0 || strstr(words, "stein") ? 1.5 : 1);
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, unit_sample, &unit, &options, &result));
+        first = k == 0 ? result.p_value : first;
+        ASSERT(first < (npksd_real)0.1);
+        ASSERT_IN_RANGE((double)first, (double)result.p_value, 1e-6);
+    }
+    PASS();
+}
+
+/* Scores of 1/unit were cut off at 1e15 (double 1e140), whatever the unit. */
+static int unit_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *user_data)
+{
+    const npksd_real unit = *(const npksd_real *)user_data;
+    for (size_t i = 0; i < count * m; i++)
+        scores[i] = -(rows[i] / unit) / unit;
+    return 0;
+}
+
+TEST callback_scores_in_small_units(void)
+{
+    npksd_real unit = (npksd_real)(either(1e-145, 1e-18)), rows[4], found[4], wanted[4];
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    options.score_fn = unit_score;
+    options.score_user_data = &unit;
+    set_options(&options, "score_callback stein mirror");
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, 2, unit_sample, &unit, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (size_t i = 0; i < 4; i++)
+        rows[i] = unit * (npksd_real)i;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 2, found));
+    unit_score(rows, 2, 2, wanted, &unit);
+    for (size_t i = 0; i < 4; i++)
+        ASSERT_IN_RANGE(1, i > 0 ? (double)(found[i] / wanted[i]) : 1, 1e-5);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* 0 for coordinates not drawn; without a generator the rows' own units, a check or none. */
+TEST callback_scores(void)
+{
+    npksd_real found[SMALL_N * SMALL_M], wanted[SMALL_N * SMALL_M];
+    chain_score(data, SMALL_N, SMALL_M, wanted, NULL);
+    for (int resampled = 0; resampled < 2; resampled++) {
+        npksd_options options = wild_options();
+        npksd_tester *tester = NULL;
+        size_t zeros = 0;
+        set_options(&options, resampled ? "resample=1" : "");
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, NULL, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, data, SMALL_N, found));
+        for (size_t i = 0; i < SMALL_N * SMALL_M; i++) {
+            int zero = !(found[i] < 0) && !(found[i] > 0);
+            zeros += (size_t)zero;
+            ASSERT_IN_RANGE((double)(zero ? 0 : wanted[i]), (double)found[i], 1e-5);
+        }
+        ASSERT_EQ_FMT((size_t)(resampled ? SMALL_N * (SMALL_M - 1) : 0), zeros, "%zu");
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* ======== wild bootstrap ======== */
 
 /* With MOMENT it rejected 0.10 at n = 30. What is left keeps its level, and says that p is not exact. */
 TEST wild_bootstrap(void)
@@ -281,6 +370,20 @@ TEST wild_constant_column(void)
 }
 
 /* ======== blocks ======== */
+
+/* What the options allow, the samples allow as well: alpha = 1/49, one row of 49. */
+TEST as_many_choices_as_replicates(void)
+{
+    for (size_t ways = 30; ways < 60; ways++) {
+        npksd_options options = small_options();
+        options.alpha = 1 / (npksd_real)ways;
+        options.replicates = ways - 1;
+        ASSERT_FALSE(npksd_options_problem(&options, 1, 1));
+        ASSERT_FALSE(npksd_samples_problem(&options, 1, ways - 1, 1));
+        ASSERT(npksd_samples_problem(&options, 1, ways - 2, 1));
+    }
+    PASS();
+}
 
 /* n = 100, 400 rows, block 50: p was 0.168 for a shift of 1000 deviations, and no word about it. */
 TEST blocks_that_can_reject(void)
@@ -534,12 +637,12 @@ TEST ignored_rng_in_steps(void)
     lazy l = { 0, SIZE_MAX };
     ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, lazy_sample, &l, &options, &result));
     size_t calls = l.calls;
-    for (size_t from = 0; from + 2 <= calls; from += from + 12 < calls ? 5 : 1) {
+    for (size_t from = 0; from + 16 <= calls; from += from + 26 < calls ? 5 : 1) {
         l.calls = 0;
         l.from = from;
         ASSERT_STATUS(NPKSD_ERROR_GENERATOR,
                       npksd_test(data, SMALL_N, SMALL_M, lazy_sample, &l, &options, &result));
-        ASSERT_EQ_FMTm("the second equal data set tells", from + 2, l.calls, "%zu");
+        ASSERT_EQ_FMTm("sixteen equal data sets tell", from + 16, l.calls, "%zu");
     }
     PASS();
 }
@@ -549,7 +652,7 @@ TEST ignored_rng_with_workers(int own_scratch)
     npksd_options options = small_options();
     npksd_tester *tester = NULL;
     npksd_worker worker;
-    npksd_real out[4];
+    npksd_real out[16];
     lazy l = { 0, SIZE_MAX };
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, lazy_sample, &l, &options));
@@ -557,9 +660,9 @@ TEST ignored_rng_with_workers(int own_scratch)
     memset(&worker, 0, sizeof worker);
     worker.scratch_bytes = own_scratch ? npksd_tester_scratch_size(tester) : 0;
     worker.scratch = own_scratch ? malloc(worker.scratch_bytes) : NULL;
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 4, out));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 16, out));
     l.from = 0;
-    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_replicates(tester, &worker, 0, 4, out));
+    ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_tester_replicates(tester, &worker, 0, 16, out));
     free(worker.scratch);
     npksd_tester_destroy(tester);
     PASS();
@@ -611,6 +714,15 @@ static int counting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *
     return 0;
 }
 
+/* A few coins of the generator's own: equal by chance now and then. */
+static int own_coin_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *own)
+{
+    (void)rng;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_uniform((npksd_rng *)own) < (npksd_real)0.5;
+    return 0;
+}
+
 TEST other_sound_generators(void)
 {
     npksd_options options = small_options();
@@ -622,10 +734,27 @@ TEST other_sound_generators(void)
     ASSERT_STATUS(NPKSD_OK,
                   npksd_test(data, SMALL_N, SMALL_M, stubborn_sample, &rng, &options, &result));
     ASSERT_STATUS(NPKSD_OK, npksd_test(&row, 1, 1, counting_sample, &calls, &options, &result));
+    for (size_t n = 2; n < 12; n++)
+        ASSERT_STATUS(NPKSD_OK, npksd_test(data, n, 1, own_coin_sample, &rng, &options, &result));
     lazy l = { 0, 0 };
     ASSERT_STATUSm("one row for ever", NPKSD_ERROR_GENERATOR,
                    npksd_test(&row, 1, 1, lazy_sample, &l, &options, &result));
     ASSERT_EQ_FMT((size_t)16, l.calls, "%zu");
+    PASS();
+}
+
+/* With the caller's rng nobody knows whether a word was drawn: the self check tells. */
+TEST self_check_of_a_stuck_generator(void)
+{
+    for (size_t from = 0; from < 2; from++) {
+        npksd_options options = small_options();
+        npksd_self_check_result result;
+        caller_rng own;
+        lazy l = { 0, from > 0 ? SIZE_MAX : 0 };
+        options.rng = caller_rng_start(&own, options.seed, 1);
+        ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, lazy_sample, &l, &options, 20, &result));
+        ASSERT_EQ_FMT(from == 0, result.suspicious, "%d");
+    }
     PASS();
 }
 
@@ -802,6 +931,12 @@ TEST wild_null_of_a_half_done_check(void)
     ASSERT_STATUS(NPKSD_OK, finish(tester));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
+    npksd_real bad[SMALL_N * SMALL_M];
+    memcpy(bad, rows, sizeof bad);
+    bad[5] = (npksd_real)NAN;
+    ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_check(tester, bad, &result, NULL));
+    ASSERT_STATUSm("refused rows change nothing", NPKSD_OK,
+                   npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, rows));
     ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_null(tester, out, SMALL_REPLICATES, NULL));
     npksd_tester_destroy(tester);
@@ -839,8 +974,17 @@ SUITE(suite_regressions)
         RUN_TEST1(order_of_rows, orders[k]);
     }
     RUN_TEST(order_of_rows_with_early_stop);
+    static const char *const unscaled[] = { "unscaled stein scales=1 scalar v", "unscaled stein scales=1 u",
+                                            "unscaled moment uv", "unscaled stein mirror moment" };
+    for (size_t k = 0; k < sizeof unscaled / sizeof unscaled[0]; k++) {
+        greatest_set_test_suffix(unscaled[k]);
+        RUN_TEST1(any_unit_unscaled, unscaled[k]);
+    }
+    RUN_TEST(callback_scores_in_small_units);
+    RUN_TEST(callback_scores);
     RUN_TEST(wild_bootstrap);
     RUN_TEST(wild_constant_column);
+    RUN_TEST(as_many_choices_as_replicates);
     RUN_TEST(blocks_that_can_reject);
     RUN_TEST(linear_time_is_small);
     RUN_TEST(blobs_of_any_width);
@@ -857,6 +1001,7 @@ SUITE(suite_regressions)
     RUN_TEST1(ignored_rng_with_workers, 1);
     RUN_TEST(rare_events_are_sound);
     RUN_TEST(other_sound_generators);
+    RUN_TEST(self_check_of_a_stuck_generator);
     RUN_TEST(no_generator);
     static const char *const checks[] = { "moment imq", "moment features=9", "moment", "", "mmd",
                                           "diagnose imq moment" };
