@@ -472,7 +472,7 @@ def _counted(shape: Tuple[int, int]) -> str:
 
 
 _VERDICTS = {"differs": ("*", "differs"),
-             "related": ("related", "to a column that differs; its own distribution has hardly changed")}
+             "related": ("~", "marked with them, but hardly changed by itself")}
 
 
 @dataclass(frozen=True)
@@ -487,8 +487,8 @@ class Column:
     distance: float     #: most by which the share of p-values up to some a exceeds a
     statistic: float    #: its share of the Stein statistic
     spread: float       #: standard deviation, observed / generator's; nan if no draw went through Python
-    verdict: str        #: "differs": p_adjusted is small enough; "related": so it is here, but the distribution
-                        #: of this column hardly differs while that of another one does; otherwise ""
+    verdict: str        #: "differs": p_adjusted is small enough; "related": so it is here, but this
+                        #: column has hardly changed by itself, while another one has; otherwise ""
 
     @property
     def off_constant(self) -> bool:
@@ -581,8 +581,8 @@ class _Answer:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
     def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
-        """A score depends on all columns, so a change in one column also marks columns related to it. The Kolmogorov
-        distance tells them apart: by chance it exceeds 1.358 / sqrt(rows) in 5 % of cases."""
+        """A score depends on all columns, so a change in one column may mark others, too. The Kolmogorov distance tells
+        them apart: by chance it exceeds 1.358 / sqrt(rows) in 5 % of cases."""
         level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
         named = self.arrays["p_adjusted"] <= level
         n = self.shape[0]

@@ -191,11 +191,11 @@ def test_reasons():
     got = changed("related columns", related(100, 5, 1.0), related(1000, 2, 0.0))
     check("only the shifted column differs", [c["name"] for c in got.get("columns", []) if c["differs"]] == ["x0"]
           and [c["name"] for c in got["columns"] if c["related"]] == ["x2", "x1"]
-          and "Marked only because they are related to it: x2, x1." in got["where"], got.get("where"))
+          and " Marked with it, but hardly changed by themselves: x2, x1." in got["where"], got.get("where"))
     said = npksd("changed.csv", "changed_made.csv", "--report", "related.html").stdout.decode()
     check("only the shifted column has a star", re.findall(r"^([*~]) (x\d)", said, re.M)
           == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
-    check("the page says which are related", Path("related.html").read_text().count(" (related)</td>") == 2)
+    check("the page says which hardly changed", Path("related.html").read_text().count(" (hardly changed)</td>") == 2)
     got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
     check("a changed spread is said",
           re.search(r"x0 \(mean .*, spread 0\.[45]\d times as large, ", got.get("where", "")), got.get("where"))

@@ -274,7 +274,7 @@ typedef struct comparison {
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
     size_t *column_order, *row_order;                                    /* worst first */
-    char *related; /* m; 1: marked only because it is related to one that has changed */
+    char *related; /* m; 1: marked, but hardly changed by itself, while another one has */
     char *headline, *verdict, *where, *kind, *caveat;
     double seconds;
 } comparison;
@@ -318,7 +318,7 @@ int rows_explain(const comparison *c);
 double column_shift(const comparison *c, size_t column);
 double column_distance(const comparison *c, size_t column);
 int column_differs(const comparison *c, size_t column);
-/* Finds the columns that are marked only because they are related to changed ones. */
+/* Finds the columns that are marked but hardly changed by themselves, while others have. */
 void find_related(comparison *c);
 column_change change_of(const comparison *c, size_t column);
 void describe_change(char **to, const char *name, const column_change *change);

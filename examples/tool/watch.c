@@ -418,7 +418,7 @@ static void match_columns(const watcher *w, table *t)
 }
 
 /* The column that stands out and how, or NULL if none does. One that has changed by itself comes before
-   one that may only be related to it; then adjusted p, then distance. */
+   one that is only marked with it; then adjusted p, then distance. */
 static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *diagnosis)
 {
     size_t m = w->encoding.m;
