@@ -388,6 +388,7 @@ static void read_files(session *run)
     table **all = (table **)memory(NULL, run->count + 1, sizeof *all);
     for (size_t k = 0; k <= run->count; k++) {
         all[k] = &run->tables[k];
+        s->format.lender = k ? all[0] : NULL;
         read_table(run, all[k], k ? s->files[k - 1] : s->observed_file);
         if (k && table_match(all[0], all[k]))
             note(&run->notes,

@@ -869,7 +869,7 @@ def test_generators():
         UNIFORM + " | sed '$s/,.*/,oops/'")
     bad("that forgets values", "the generator's output: column b holds no values",
         "for i in $(seq {rows}); do echo $i$i,; done")
-    bad("that forgets a value", "the generator's output, line 40, column 2 (2): a missing value",
+    bad("that forgets a value", "the generator's output, line 40, column 2 (b): a missing value",
         UNIFORM + " | sed '$s/,.*/,/'")
     notes = answer("a generator that never changes", "squared.csv", "--generator",
                    "for i in $(seq {rows}); do echo 1,2; done", *quick, code=1).get("notes", [])
@@ -997,6 +997,18 @@ def test_program_columns():
     bare = make.replace('print \"id,size,colour\"; ', "")
     got = answer("a program without names", "c1.csv", "--generator", bare, *quick, code=0)
     check("the recording has the names", names(got) == want, names(got))
+    # ... before columns are chosen by name: all of the recording's are printed, or just those in use
+    dice_of = "awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print {} }}'"
+    whole, part = dice_of.format('int(3 * rand()) "," rand()'), dice_of.format("rand()")
+    text("c6.csv", "cls,b\n" + "".join(f"{dice.randrange(3)},{dice.random()!r}\n" for _ in range(60)))
+    text("c6_made.csv", "".join(f"{dice.randrange(3)},{dice.random()!r}\n" for _ in range(600)))
+    for options, command, chosen in ((("--categories", "cls"), whole, ["b", "cls=(other)", "cls=0", "cls=1", "cls=2"]),
+                                     (("--leave-out", "cls"), whole, ["b"]), (("--leave-out", "cls"), part, ["b"]),
+                                     (("--columns", "b"), whole, ["b"]), (("--columns", "b"), part, ["b"])):
+        got = answer(f"{options} without names", "c6.csv", "--generator", command, *quick, *options, code=0)
+        check(f"{options} without names: columns", names(got) == chosen, names(got))
+        got = answer(f"{options} and a file without names", "c6.csv", "c6_made.csv", *options, code=0)
+        check(f"{options} and a file without names: columns", names(got) == [c for c in chosen if "other" not in c], got)
     words = make.replace('print i \",\" rand() \",\"', "print").replace("id,size,colour", "colour")
     text("c5.csv", "colour\n" + "".join(f"{dice.choice(['red', 'green', 'blue'])}\n" for _ in range(60)))
     for name, command in (("with names", words), ("without names", words.replace('print \"colour\"; ', ""))):

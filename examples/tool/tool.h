@@ -89,6 +89,7 @@ typedef struct table_format {
     int header;           /* -1 find out, 0 the first line is data, 1 it is names */
     size_t expected_rows; /* 0: any number; a program was asked for so many */
     column_list use, leave_out, categories;
+    const struct table *lender; /* a table without names gets those of this one; NULL: numbers */
 } table_format;
 
 /* A file as it is. */

@@ -203,14 +203,16 @@ static void keep_all(watcher *w)
         w->kept[i] = i;
 }
 
-static void calibrate_slices(watcher *w, const npksd_options *options)
+static void calibrate_slices(watcher *w, const npksd_options *options, const table *first)
 {
     const char *file = w->settings->synthetic;
     npksd_options o = *options;
+    table_format format = w->settings->format; /* its lists are shared: they note what was found */
     table t, *all[1] = { &t };
     data rows;
     slices s;
-    table_read(&t, file, &w->settings->format);
+    format.lender = first;
+    table_read(&t, file, &format);
     w->full = t.m;
     w->named = t.named;
     size_t kept_count,
@@ -313,7 +315,7 @@ static void make_tester(watcher *w, const char *recording_file)
         fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
              first.file, w->n);
     if (s->synthetic)
-        calibrate_slices(w, &o);
+        calibrate_slices(w, &o, &first);
     else
         calibrate_program(w, &o, &first);
     list_check(&s->format.leave_out);
