@@ -506,12 +506,6 @@ int main(int argc, char **argv)
     s->memory = 10000;
     s->command = quote_command(argc, argv);
     read_arguments(s, argc, argv);
-    if (s->report) {
-        refuse_input("--report", s->report, s->observed_file);
-        for (size_t k = 0; k < s->file_count; k++)
-            refuse_input("--report", s->report, s->files[k]);
-        check_writable("--report", s->report);
-    }
     if (s->watch) {
         if (!is_given(s, "--replicates") && !s->synthetic)
             s->options.replicates = WATCH_REPLICATES;
@@ -519,6 +513,7 @@ int main(int argc, char **argv)
             s->options.alpha = (npksd_real)0.001;
         return watch(s);
     }
+    check_outputs(s, NULL, 0);
     progress_start();
     if (s->program.command)
         test_program(&run);

@@ -1082,6 +1082,31 @@ def test_watch():
           and noted(got, "nights/names.csv was skipped: it has no rows"), got.get("notes"))
     for name in ("README.txt", "empty.csv", "names.csv"):
         Path("nights", name).unlink()
+    # what is written is neither an input nor another output, whether it is there yet or not
+    wanted = "would be overwritten"
+    before = {path: Path(path).read_bytes() for path in ("nights/night_1.csv", "watch_made.csv", "watch.state",
+                                                         "watch.blob")}
+    for option in ("--report", "--save"):
+        for name, arguments in (("a recording", ("nights", *source, option, "nights/night_1.csv")),
+                                ("the synthetic file", ("nights", *source, option, "./watch_made.csv")),
+                                ("that of the state", ("nights", "--state", "watch.state", option, "watch_made.csv")),
+                                ("the state", ("nights", "--state", "watch.state", option, "watch.state")),
+                                ("a state to come", ("nights", *source, "--state", "new", option, "nights/../new")),
+                                ("the blob", ("nights", "--load", "watch.blob", option, "watch.blob"))):
+            refuse(f"{option} that is {name}", wanted, "--watch", *arguments)
+    refuse("a state that is a recording", "not a state", "--watch", "nights", *source, "--state", "nights/night_1.csv")
+    refuse("one file for two outputs", wanted, "--watch", "nights", *source, "--report", "new", "--save", "new")
+    check("nothing was overwritten", all(Path(path).read_bytes() == content for path, content in before.items()))
+    # state, page and blob may lie among recordings whose names do not tell them apart
+    Path("plain").mkdir()
+    for k in range(1, 4):
+        text(f"plain/night_{k}", night(k))
+    inside = ("--state", "plain/a_state", "--report", "plain/page.txt", "--save", "plain/z_blob")
+    for run in (1, 2):
+        got = answer(f"outputs in the folder, run {run}", "--watch", "plain", *source, *inside, code=0)
+        check(f"run {run}: they are no recordings", evidence(got) == [
+            (f"plain/night_{k}", *evidence(whole)[k - 1][1:]) for k in (1, 2, 3)], got)
+    refuse("an output that is a recording of any name", wanted, "--watch", "plain", *source, "--save", "plain/night_2")
     # a spread, not a mean; columns chosen once
     text("narrow.csv", csv([[0.4 * x, y] for x, y in normal_rows(40, 2, 5)], NAMES))
     got = answer("a narrow night", "--watch", "narrow.csv", *source, "--columns", 1, "--state", "narrow.state")

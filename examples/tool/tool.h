@@ -197,8 +197,6 @@ copies count_copies(const data *observed, const data *synthetic);
 
 /* ======== files.c ======== */
 
-void refuse_input(const char *option, const char *file, const char *input);
-void check_writable(const char *option, const char *file);
 /* Writes a temporary file and renames it. 0: it could not be written, and that was said. */
 int write_beside(const char *option, const char *file, void (*write)(FILE *out, const void *what),
                  const void *what);
@@ -300,6 +298,9 @@ typedef struct program_source {
     const encoding *encoding;
 } program_source;
 
+/* files.c: --report, --state and --save can be written, and are neither an input nor each other.
+   recordings: those found in folders. */
+void check_outputs(const settings *s, char *const *recordings, size_t count);
 int watch(settings *s); /* watch.c; returns the exit status */
 /* Ends with what npksd_options_set or npksd_options_problem says, if anything. */
 void check_options(const char *problem);
