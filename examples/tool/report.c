@@ -77,7 +77,7 @@ static void column_table(FILE *out, const comparison *c)
             "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
             "deviations. Distance: "
             "largest difference of the distribution functions, 0 to 1. (hardly changed): marked "
-            "with columns that differ, because the test of a column looks at the others, too.</p>\n",
+            "with columns that differ; the test of a column looks at the others, too.</p>\n",
             c->settings->program.command ? "the generator's" : "synthetic");
 }
 

@@ -393,6 +393,13 @@ def test_options():
     refuse("an unknown option", "--hurry: there is no such option", *both, "--hurry", "1")
     refuse("an unknown option at the end", "--hurry: there is no such option", *both, "--hurry")
     refuse("a report without a name", "--report: a value should follow", *both, "--report")
+    refuse("a report with an empty name", "--report: a value should follow", *both, "--report", "")
+    done = npksd(*both, "--json=1")
+    check("a flag with a value", done.returncode == 2 and b"--json: no value should follow" in done.stderr, done.stderr)
+    refuse("one row of many", "--take 1: at least 2 rows", *both, "--take", "1")
+    for name, arguments in (("a generator", ("same.csv", "--generator", "x")), ("--watch", ("--watch", "same.csv")),
+                            ("--block", (*both, "--block", 2))):
+        refuse(f"--missing drop and {name}", f"--missing drop: not with {name},", *arguments, "--missing", "drop")
     # the sentences of npksd_options_set
     refuse("an option without value", "--seed: '' is not a whole number from 0 to 18446744073709551615", *both,
            "--seed")
@@ -602,6 +609,9 @@ def test_dialects_of_programs():
         check(f"{name}: the same answer", got.get("statistic") == want, got.get("statistic"))
     text("form.csv", forms["comment lines"])
     check("comments are noted", noted(answer("comments", "form.csv", "made.csv"), "2 comment lines at the top"))
+    twice = answer("comments twice", "form.csv", "form.csv").get("notes", [])
+    check("comments of a file that is named twice are noted once", len(set(twice)) == len(twice)
+          and sum("2 comment lines" in n for n in twice) == 1, twice)
     text("flags.csv", "x,ok\n" + "".join(f"{x!r},{'yes' if y > 0 else 'No'}\n" for x, y in rows))
     text("flags_made.csv", "x,ok\n" + "".join(f"{x!r},{int(y > 0)}\n" for x, y in made))
     got = answer("flags against 0 and 1", "flags.csv", "flags_made.csv", code=1)
@@ -694,6 +704,9 @@ def test_copies():
               said.count(words) == 1 and said.index(words) < said.index(": p = "), said)
         page = Path("learnt.html").read_text()
         check(f"{words}: above the verdict of the page", page.index(words) < page.index("class='verdict"))
+        done = npksd(*files, "--quiet")
+        check(f"{words}: --quiet says so on stderr", words in done.stderr.decode() and done.stdout.count(b"\n") == 1,
+              done.stderr)
     for sides, columns in ((6, 2), (2, 5), (20, 2)):
         for name, count in (("bits.csv", 80), ("bits_made.csv", 1500)):
             text(name, csv([[dice.randrange(sides) for _ in range(columns)] for _ in range(count)]))
@@ -941,8 +954,8 @@ def test_programs():
         "echo no licence >&2; exit 3")
     bad("that serves once", "ended before it was told to", "--server",
         f"read x; {AWK_SERVER.split('do ')[1].split(';')[0]}")
-    bad("that forgets the empty line", ["took more than 0.3 s", "flush its output"], "--server", "cat",
-        "--timeout", "0.3")
+    bad("that forgets the empty line", ["took more than 0.3 s", "flush its output", "mawk needs -W interactive"],
+        "--server", "cat", "--timeout", "0.3")
     bad("that serves too few rows", "but was asked for 80 (the first number of each line that it reads)", "--server",
         "while read x; do printf '1,2,3\\n4,5,6\\n\\n'; done")
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
@@ -1008,7 +1021,8 @@ def test_program_columns():
         got = answer(f"{options} without names", "c6.csv", "--generator", command, *quick, *options, code=0)
         check(f"{options} without names: columns", names(got) == chosen, names(got))
         got = answer(f"{options} and a file without names", "c6.csv", "c6_made.csv", *options, code=0)
-        check(f"{options} and a file without names: columns", names(got) == [c for c in chosen if "other" not in c], got)
+        check(f"{options} and a file without names: columns", names(got) == [c for c in chosen if "other" not in c],
+              names(got))
     words = make.replace('print i \",\" rand() \",\"', "print").replace("id,size,colour", "colour")
     text("c5.csv", "colour\n" + "".join(f"{dice.choice(['red', 'green', 'blue'])}\n" for _ in range(60)))
     for name, command in (("with names", words), ("without names", words.replace('print \"colour\"; ', ""))):
@@ -1116,6 +1130,14 @@ def test_watch():
     text("unnamed.csv", csv(normal_rows(40, 2, 6)))
     got = answer("the columns of the state", "--watch", "unnamed.csv", "--state", "narrow.state")
     check("one column of two is used", got.get("recordings") == 2, got)
+    text("wide_night.csv", csv(normal_rows(40, 4, 5), ["a", "b", "c", "d"]))
+    text("wide_nights.csv", csv(normal_rows(40 * 232, 4, 6), ["a", "b", "c", "d"]))
+    for option, values in (("--leave-out", "cd"), ("--columns", "ab")):
+        given = [word for value in values for word in (option, value)]
+        wide = ("--watch", "wide_night.csv", "--state", f"wide{option}.state")
+        answer(f"{option} twice", *wide, "--synthetic", "wide_nights.csv", *quick, *given)
+        got = answer(f"{option} twice, joined in the state", *wide, option, ",".join(values))
+        check(f"{option} twice: nothing new", got.get("new") == 0, got)
     # another number of rows
     text("long_night.csv", night(1, 55))
     text("short_night.csv", night(1, 39))

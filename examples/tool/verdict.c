@@ -473,10 +473,14 @@ static void print_ranking(const comparison *candidates, const ranking *r)
     print_wrapped(stdout, "  ", r->words);
 }
 
+/* What makes a verdict void is said even so. */
 static void print_quiet(const comparison *candidates, size_t count)
 {
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         printf("%.6g\n", (double)candidates[k].result.p_value);
+        if (candidates[k].warning)
+            fprintf(stderr, "npksd: %s\n", candidates[k].warning);
+    }
 }
 
 void print_text(const comparison *candidates, size_t count, const ranking *r)
