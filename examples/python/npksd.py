@@ -288,7 +288,10 @@ def _table(rows: Rows, what: str) -> np.ndarray:
     """The rows as a contiguous array of doubles; a vector is a single column."""
     if np.ma.is_masked(rows):
         raise ValueError(f"{what}: some values are masked; pass only the complete rows")
-    table = np.asarray(rows)
+    try:
+        table = np.asarray(rows)
+    except ValueError as error:
+        raise ValueError(f"{what}: a table is needed, whose rows all have the same length") from error
     if table.ndim == 0:
         raise TypeError(f"{what}: rows of numbers are needed, not {type(rows).__name__}")
     if table.dtype.kind not in "biuf":
@@ -362,8 +365,10 @@ class _Callbacks:
         if self.titles is None:
             self.titles = titles, what
         elif titles != self.titles[0]:
-            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}; bring "
-                             "them into the same order")
+            fix = ("both must have the same columns" if set(titles) != set(self.titles[0])
+                   else "pass synthetic[observed.columns]" if what == "the synthetic rows"
+                   else "bring them into the same order")
+            raise ValueError(f"the columns are {self.titles[0]} in {self.titles[1]}, but {titles} in {what}; {fix}")
 
     def sampler(self, generator: Optional[Generator], what: str = "generator") -> Any:
         if generator is None:
@@ -443,18 +448,25 @@ def _options(callbacks: _Callbacks, keywords: dict) -> _Options:
         options.scales, options.scale_count = _address(array), array.size
     names = [name for name, *_ in _Options._fields_]
     for name, value in keywords.items():
-        problem = lib.npksd_options_set(ctypes.byref(options), name.encode(), _text(name, value).encode())
-        if problem and name in names:
-            raise ValueError(problem.decode())
-        if problem:
-            ours = difflib.get_close_matches(name, ("names", "diagnose", "pairs", "score", "runs"), 1)
-            raise TypeError("; or ".join([problem.decode(), *ours]))
+        if name not in names:
+            near = difflib.get_close_matches(name, [*names, "names", "pairs", "score", "runs"])
+            raise TypeError(f"{name}: no such option; " + (f"did you mean {' or '.join(near)}?" if near else
+                                                           "they are the fields of npksd_options in npksd.h"))
+        _refuse(lib.npksd_options_set(ctypes.byref(options), name.encode(), _text(name, value).encode()))
     return options
 
 
 def _refuse(problem: Optional[bytes]) -> None:
     if problem:
         raise ValueError(problem.decode())
+
+
+def _check_options(options: _Options, n: int, m: int) -> None:
+    """For tests with a generator."""
+    _refuse(_lib().npksd_options_problem(ctypes.byref(options), n, m))
+    if options.block > 1:
+        raise ValueError("block: for arrays only; with a generator all rows together are one data set, whose rows may "
+                         "depend on each other")
 
 
 def _needs_generator(generator: Optional[Generator], options: _Options) -> None:
@@ -472,23 +484,22 @@ def _counted(shape: Tuple[int, int]) -> str:
 
 
 _VERDICTS = {"differs": ("*", "differs"),
-             "related": ("related", "to a column that differs; its own distribution has hardly changed")}
+             "related": ("~", "marked with them, but hardly changed by itself")}
 
 
 @dataclass(frozen=True)
 class Column:
-    """What the diagnosis says about one column. If the generator is an array, shift and distance are relative to
-    all rows together, including the observed ones."""
+    """What the diagnosis says about one column."""
     name: str
     p: float            #: p-value of this column
     p_adjusted: float   #: the same, adjusted for testing all columns: at most alpha means "differs"
     shift: float        #: observed mean - generator's mean, in standard deviations; plus or minus the largest
                         #: float if the generator's column is constant and the observed mean differs from it
-    distance: float     #: most by which the share of p-values up to some a exceeds a
+    distance: float     #: largest difference of the distribution functions, 0 to 1
     statistic: float    #: its share of the Stein statistic
     spread: float       #: standard deviation, observed / generator's; nan if no draw went through Python
-    verdict: str        #: "differs": p_adjusted is small enough; "related": so it is here, but the distribution
-                        #: of this column hardly differs while that of another one does; otherwise ""
+    verdict: str        #: "differs": p_adjusted is small enough; "related": so it is here, but this
+                        #: column has hardly changed by itself, while another one has; otherwise ""
 
     @property
     def off_constant(self) -> bool:
@@ -534,6 +545,7 @@ class Result:
     pairs: List[Pair]           #: most changed first
     null: np.ndarray            #: statistics of the replicates
     row_influence: np.ndarray   #: share of each row in the Stein statistic; empty without a diagnosis
+    notes: Tuple[str, ...]      #: sentences about the rows
 
     def __bool__(self) -> bool:
         raise TypeError("a Result is neither true nor false: use result.reject or result.p")
@@ -543,8 +555,7 @@ class Result:
                  f"{self.replicates} replicates; {self.leading} leads)"]
         if self.flags:
             lines.append("note: " + "; ".join(self.flags))
-        if self.out_of_range > 0:
-            lines.append(f"{self.out_of_range:.1%} of the observed rows lie outside the range of the generator's rows")
+        lines += self.notes
         shown = sorted(self.columns, key=lambda c: c.p_adjusted)[:8]
         if shown:
             width = max(10, *(len(c.name) for c in shown))
@@ -581,24 +592,36 @@ class _Answer:
         return ctypes.byref(self.result), ctypes.byref(self.diagnosis) if self.arrays else None
 
     def verdicts(self, null: np.ndarray, synthetic_rows: float) -> List[str]:
-        """A score depends on all columns, so a change in one column also marks columns related to it. The Kolmogorov
-        distance tells them apart: by chance it exceeds 1.358 / sqrt(rows) in 5 % of cases."""
+        """A score depends on all columns, so a change in one column may mark others, too. The Kolmogorov distance tells
+        them apart: by chance it exceeds 1.358 / sqrt(rows) in 5 % of cases."""
         level = (1 + np.sum(null > self.result.threshold)) / (1 + len(null))  # the largest p that is rejected
         named = self.arrays["p_adjusted"] <= level
-        n = self.shape[0]
-        distance = self.arrays["distance"] * (1 + n / synthetic_rows)  # C measures the distance to all rows together
-        apart = distance >= 1.358 * np.sqrt(1 / n + 1 / synthetic_rows)
+        apart = self.arrays["distance"] >= 1.358 * np.sqrt(1 / self.shape[0] + 1 / synthetic_rows)
         leads = (named & apart).any()
         return ["" if not one else "related" if leads and not far else "differs" for one, far in zip(named, apart)]
 
+    def notes(self, synthetic_rows: float, fit_rows: int) -> Tuple[str, ...]:
+        """Do more rows lie outside the range of those that the test was fitted to than chance brings?"""
+        drawn = np.isinf(synthetic_rows)
+        fitted = min(fit_rows, 1000) if drawn else synthetic_rows
+        chance = 1 - (1 - min(2 / (fitted + 1), 1)) ** self.shape[1]
+        share, rows = self.result.out_of_range, "generated" if drawn else "synthetic"
+        if share < 0.1 or share <= 2 * chance:
+            return ()
+        return (f"{share:.0%} of the observed rows lie outside the range of the {rows} rows",)
+
     def read(self, names: Sequence[str], null: np.ndarray, observed: np.ndarray, variance: np.ndarray,
-             synthetic_rows: float = np.inf) -> Result:
+             synthetic_rows: float = np.inf, *, fit_rows: int) -> Result:
         """variance: of the generator's columns; synthetic_rows: their number if the generator is an array."""
         r, a = self.result, self.arrays
         columns = []
         if a:
             with np.errstate(all="ignore"):  # a constant column has no spread to compare with
                 a["spread"] = np.sqrt(_variance(observed) / variance)
+                # C compares with all rows together: observed - all is a share of observed - synthetic
+                factor, most = 1 + self.shape[0] / synthetic_rows, sys.float_info.max
+                a["shift"] = np.clip(a["shift"] * factor, -most, most)
+                a["distance"] = np.minimum(a["distance"] * factor, 1)
             keys = ("p", "p_adjusted", "shift", "distance", "statistic", "spread")
             columns = [Column(name, *(float(a[key][i]) for key in keys), verdict)
                        for i, (name, verdict) in enumerate(zip(names, self.verdicts(null, synthetic_rows)))]
@@ -607,7 +630,7 @@ class _Answer:
         return Result(r.p_value, bool(r.reject), r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth,
                       r.out_of_range, _lib().npksd_component_string(r.leading).decode(),
                       tuple(text for bit, text in _FLAGS.items() if r.flags & bit), r.replicates, self.shape,
-                      columns, pairs, null, a["rows"] if a else np.zeros(0))
+                      columns, pairs, null, a["rows"] if a else np.zeros(0), self.notes(synthetic_rows, fit_rows))
 
 
 def _names(names: Optional[Sequence[str]], rows: Rows, m: int) -> List[str]:
@@ -618,7 +641,11 @@ def _names(names: Optional[Sequence[str]], rows: Rows, m: int) -> List[str]:
         names = [f"column {name}" if isinstance(name, numbers.Integral) else str(name) for name in names]
     if isinstance(names, str) or len(names) != m:
         raise ValueError(f"names: a list of {m} names is needed, one for each column")
-    return [str(name) for name in names]
+    names = [str(name) for name in names]
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise ValueError(f"names: two columns are called {name!r}; names must differ")
+    return names
 
 
 # ======== one call ========
@@ -629,7 +656,8 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
 
     observed:  n rows of m numbers (a vector is one column); not rows that the generator was fitted to.
     generator: a callable (n, rng) -> n rows of m numbers, or an array of synthetic rows. With an array the
-               test is exact if all rows are exchangeable; block=k keeps sessions of k rows together.
+               test is exact if all rows are exchangeable; block=k (arrays only) keeps sessions of
+               k rows together.
                None is allowed only with score and calibration="wild_bootstrap".
     names:     names of the columns; by default those of a DataFrame, or numbers.
     diagnose:  fill columns, pairs and row_influence (always off with stop_after).
@@ -647,7 +675,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
     column_names = _names(names, observed, m)
     null = np.zeros(o.replicates)
     if generator is None or callable(generator):
-        _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _check_options(o, n, m)
         _needs_generator(generator, o)
         status = lib.npksd_test_diagnose(_address(table), n, m, callbacks.sampler(generator), None, ctypes.byref(o),
                                          *answer.pointers(), _address(null) if o.diagnose else None)
@@ -672,7 +700,7 @@ def test(observed: Rows, generator: Union[Generator, Rows], *, names: Optional[S
         variance, rows = _variance(synthetic), len(synthetic)
         callbacks.check(status)
     null = null[:answer.result.replicates] if o.diagnose else null[:0]
-    return answer.read(column_names, null, table, variance, rows)
+    return answer.read(column_names, null, table, variance, rows, fit_rows=o.fit_rows)
 
 
 @dataclass(frozen=True)
@@ -692,7 +720,7 @@ def self_check(n: int, m: int, generator: Generator, *, runs: int = 100, **optio
     callbacks, lib, result = _Callbacks(), _lib(), _SelfCheckResult()
     n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
-    _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+    _check_options(o, n, m)
     callbacks.check(lib.npksd_self_check(n, m, callbacks.sampler(generator), None, ctypes.byref(o), runs,
                                          ctypes.byref(result)))
     return SelfCheck(result.runs, result.rejected, result.mean_p, result.distance, result.uniform_p,
@@ -715,7 +743,7 @@ def power(n: int, m: int, generator: Generator, alternative: Generator, *, runs:
     callbacks, lib, result = _Callbacks(), _lib(), _PowerResult()
     n, m, runs = _whole(n, "n"), _whole(m, "m"), _whole(runs, "runs")
     o = _options(callbacks, options)
-    _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+    _check_options(o, n, m)
     callbacks.check(lib.npksd_power(n, m, callbacks.sampler(generator), None,
                                     callbacks.sampler(alternative, "alternative"), None, ctypes.byref(o), runs,
                                     ctypes.byref(result)))
@@ -744,14 +772,16 @@ class Tester:
         self._begin(n, m, names, pairs)
         o = _options(self._callbacks, options)
         o.diagnose = int(bool(diagnose))
-        _refuse(lib.npksd_options_problem(ctypes.byref(o), n, m))
+        _check_options(o, n, m)
         _needs_generator(generator, o)
+        self._fit_rows = o.fit_rows
         self._callbacks.check(lib.npksd_tester_create(ctypes.byref(self._handle), n, m,
                                                       self._callbacks.sampler(generator), None, ctypes.byref(o)))
 
     def _begin(self, n: int, m: int, names: Optional[Sequence[str]], pairs: int) -> None:
         self._callbacks, self._names, self._pairs = _Callbacks(), _names(names, None, m), pairs
         self._pending: Optional[np.ndarray] = None
+        self._fit_rows = _lib().npksd_default_options().fit_rows  # a blob does not tell
         self.shape = (n, m)
 
     @classmethod
@@ -823,7 +853,7 @@ class Tester:
         return answer
 
     def _read(self, answer: _Answer, table: np.ndarray) -> Result:
-        return answer.read(self._names, self.null, table, self._callbacks.variance())
+        return answer.read(self._names, self.null, table, self._callbacks.variance(), fit_rows=self._fit_rows)
 
     def monitor(self, *, alpha: float = 0.001, capacity: int = 1000, seed: int = 0) -> "Monitor":
         """A Monitor that watches a stream of recordings with this tester."""

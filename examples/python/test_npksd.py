@@ -58,12 +58,15 @@ def reference(mode, observed, further, replicates, seed=0):
 class BitForBit(unittest.TestCase):
     """The same numbers as the C library, to the last bit."""
 
-    def same(self, r, c):
+    def same(self, r, c, factor=1.0):
+        """factor: C compares with all rows together, Python with the synthetic ones."""
         self.assertEqual([r.p, r.statistic, r.threshold, r.p_low, r.p_high, r.ksd2, r.bandwidth, r.out_of_range],
                          c["result"][0])
         columns = [[getattr(column, key) for column in r.columns]
                    for key in ("statistic", "p", "p_adjusted", "shift", "distance")]
-        self.assertEqual(sum(columns, []), c["columns"][0])
+        m = len(r.columns)
+        self.assertEqual(sum(columns[:3], []), c["columns"][0][:3 * m])
+        self.assertEqual(sum(columns[3:], []), [x * factor for x in c["columns"][0][3 * m:]])
         self.assertEqual(list(r.row_influence), c["rows"][0])
         self.assertEqual(list(r.null), c["null"][0])
         self.assertEqual([[p.observed, p.expected, p.p_adjusted] for p in r.pairs], c.get("pair", []))
@@ -72,7 +75,7 @@ class BitForBit(unittest.TestCase):
         for m, shift in ((1, 0), (2, 0.5), (5, 0)):
             observed, synthetic = recorded(50, m) + shift, recorded(120, m, 8)
             r = npksd.test(observed, synthetic, replicates=99, seed=3)
-            self.same(r, reference("samples", observed, synthetic, 99, 3))
+            self.same(r, reference("samples", observed, synthetic, 99, 3), 1 + 50 / 120)
 
     def test_callable(self):
         calls = []
@@ -197,6 +200,37 @@ class Answers(unittest.TestCase):
         self.assertRegex(repr(unseen), r"column 1 .* -  \*\n")
         self.assertEqual([c.verdict for c in unseen.columns], ["", "differs"])
 
+    def test_shift_and_distance(self):
+        """Against the synthetic rows, not against all rows together."""
+        for count in (60, 30):
+            rows, synthetic = recorded(60) + (1, 0), recorded(count, seed=8)
+            both = np.concatenate([rows, synthetic])
+            r = npksd.test(rows, synthetic, **QUICK)
+            for k, column in enumerate(r.columns):
+                shares = [np.searchsorted(np.sort(side[:, k]), both[:, k], side="right") / len(side)
+                          for side in (rows, synthetic)]
+                self.assertAlmostEqual(column.distance, np.abs(shares[0] - shares[1]).max())
+                self.assertAlmostEqual(column.shift, (rows[:, k].mean() - synthetic[:, k].mean()) / both[:, k].std(),
+                                       delta=0.02)
+        far = npksd.test(recorded() + 1e6, recorded(20, seed=8), **QUICK)
+        self.assertEqual([c.distance for c in far.columns], [1, 1])
+
+    def test_range(self):
+        """The share of rows out of range is said if chance would not bring it."""
+        sound = npksd.test(recorded(100), recorded(50, seed=10), **QUICK)
+        self.assertGreaterEqual(sound.out_of_range, 0.1)
+        self.assertNotIn("outside", repr(sound))
+        tester = npksd.Tester(100, 2, normals, **QUICK)
+        for kind, ask in (("synthetic", lambda rows: npksd.test(rows, recorded(100, seed=8), **QUICK)),
+                          ("generated", lambda rows: npksd.test(rows, normals, **QUICK)), ("generated", tester.check)):
+            self.assertRegex(repr(ask(recorded(100) * 3)), rf"\n[2-7]\d% of the observed rows lie outside the range of "
+                                                           rf"the {kind} rows\n")
+            self.assertEqual(ask(recorded(100)).notes, ())
+        answer = npksd._Answer(100, 40, False, 0)
+        answer.result.out_of_range = 0.2
+        for rows, fit_rows, said in ((np.inf, 4000, 1), (np.inf, 400, 0), (1000, 400, 1), (400, 4000, 0)):
+            self.assertEqual(len(answer.notes(rows, fit_rows)), said)  # chance: 40 columns, 2 / 1001 or 2 / 401 each
+
     def test_related_columns(self):
         mixing = np.linalg.cholesky([[1, 0.95, 0], [0.95, 1, 0], [0, 0, 1]]).T
 
@@ -207,8 +241,9 @@ class Answers(unittest.TestCase):
             r = npksd.test(moved, generator, names=["moved", "along", "apart"], **{**QUICK, "replicates": 99})
             self.assertEqual([c.verdict for c in r.columns], ["differs", "related", ""])
             self.assertLessEqual(r.columns[1].p_adjusted, 0.05)
-            self.assertRegex(repr(r), r"along .*  related\n")
-            self.assertIn("\nrelated: to a column that differs", repr(r))
+            self.assertRegex(repr(r), r"along .*  ~\n")
+            self.assertTrue(repr(r).endswith("\n~: marked with them, but hardly changed by itself"), repr(r))
+            self.assertNotIn("related", repr(r))
 
     def test_limits_of_related_columns(self):
         def verdicts(rows, *distances):
@@ -223,9 +258,9 @@ class Answers(unittest.TestCase):
         self.assertEqual(verdicts(np.inf, 0.2, 0.13, 0.2), ["differs", "related", ""])
         # a changed dependence: no column that is named stands out
         self.assertEqual(verdicts(np.inf, 0.1, 0.1, 0.2), ["differs", "differs", ""])
-        # 1.358 sqrt(200 / (100 * 100)) = 0.192 between the tables is 0.096 from the pool of both
-        self.assertEqual(verdicts(100, 0.2, 0.097, 0), ["differs", "differs", ""])
-        self.assertEqual(verdicts(100, 0.2, 0.095, 0), ["differs", "related", ""])
+        # 1.358 sqrt(200 / (100 * 100)) = 0.192
+        self.assertEqual(verdicts(100, 0.4, 0.194, 0), ["differs", "differs", ""])
+        self.assertEqual(verdicts(100, 0.4, 0.190, 0), ["differs", "related", ""])
         with mock.patch.object(npksd._Answer, "verdicts", return_value=["", ""]) as asked:
             npksd.test(recorded(), normals, **QUICK)
             npksd.test(recorded(), recorded(50, seed=8), **QUICK)
@@ -262,8 +297,13 @@ class Answers(unittest.TestCase):
     def test_names_of_a_frame(self):
         columns = npksd.test(Frame("length", 4), normals, **QUICK).columns
         self.assertEqual([c.name for c in columns], ["length", "column 4"])
-        with self.assertRaisesRegex(ValueError, "the columns are .'a', 'b'. in observed, but .'b', 'a'. in"):
+        with self.assertRaisesRegex(ValueError, "the columns are .'a', 'b'. in observed, but .'b', 'a'. in .* rows; "
+                                                r"pass synthetic\[observed.columns\]"):
             npksd.test(Frame("a", "b"), Frame("b", "a"), **QUICK)
+        with self.assertRaisesRegex(ValueError, "but .'a', 'c'. in the synthetic rows; both must have the same"):
+            npksd.test(Frame("a", "b"), Frame("a", "c"), **QUICK)
+        with self.assertRaisesRegex(ValueError, "two columns are called 'a'"):
+            npksd.test(Frame("a", "a"), normals, **QUICK)
 
     def test_names_of_frames_that_are_drawn(self):
         def frames(*columns):
@@ -460,6 +500,8 @@ class Mistakes(unittest.TestCase):
         self.refused(ValueError, r"not shape \(40, 2, 1\)", rows[..., None], normals)
         self.refused(ValueError, "at least one row", rows[:0], normals)
         self.refused(TypeError, "observed: rows of numbers are needed, not function", normals, rows)
+        self.refused(ValueError, "observed: a table is needed, whose rows all have the same length", [[1, 2], [3]],
+                     normals)
         self.refused(ValueError, "masked", np.ma.masked_greater(rows, 1), normals)
 
     def test_generator(self):
@@ -509,8 +551,15 @@ class Mistakes(unittest.TestCase):
 
     def test_options(self):
         rows = recorded()
-        self.refused(TypeError, "replicate: no such field; the nearest are replicates", rows, normals, replicate=99)
-        self.refused(TypeError, "nmaes: no such field; .*; or names", rows, normals, nmaes=["a", "b"])
+        self.refused(TypeError, r"replicate: no such option; did you mean replicates\?$", rows, normals, replicate=99)
+        self.refused(TypeError, r"nmaes: no such option; did you mean names\?$", rows, normals, nmaes=["a", "b"])
+        self.refused(TypeError, "hurry: no such option; they are the fields of npksd_options", rows, normals, hurry=1)
+        for call in (lambda: npksd.test(rows, normals, block=20), lambda: npksd.Tester(40, 2, normals, block=20),
+                     lambda: npksd.power(40, 2, normals, normals, block=20),
+                     lambda: npksd.self_check(40, 2, normals, block=20)):
+            with self.assertRaisesRegex(ValueError, "block: for arrays only; with a generator all rows together"):
+                call()
+        npksd.test(rows, recorded(80, seed=8), block=4, **QUICK)
         self.refused(ValueError, r"replicates: 1/\(replicates\+1\) > alpha", rows, normals, replicates=9)
         self.refused(ValueError, "replicates: '1000.0' is not a whole number", rows, normals, replicates=1e3)
         self.refused(ValueError, "summary: unknown value 'median'; one of MEAN", rows, normals, summary="median")
@@ -520,6 +569,7 @@ class Mistakes(unittest.TestCase):
         self.refused(TypeError, "score: a callable", rows, normals, score=3)
         self.refused(ValueError, "names: a list of 2", rows, normals, names=["a"])
         self.refused(ValueError, "names: a list of 2", rows, normals, names="ab")
+        self.refused(ValueError, "names: two columns are called 'a'", rows, normals, names=["a", "a"])
         self.refused(ValueError, "rng: a pointer", rows, normals, rng=1)
         self.refused(ValueError, "pairs: at least 0, not -1", rows, normals, pairs=-1)
         self.refused(ValueError, "seed: '-1' is not", rows, normals, seed=-1)

@@ -210,8 +210,8 @@ void chart_columns(FILE *out, const comparison *c)
             alpha);
     fprintf(out,
             "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar "
-            "means a smaller p. Red: at or below the level, and not merely because a related "
-            "column changed.",
+            "means a smaller p. Red: at or below the level. Grey: above it, or marked with "
+            "others but hardly changed by itself.",
             m, PLURAL(m));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);

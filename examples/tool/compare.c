@@ -215,7 +215,7 @@ void check_status(npksd_status status)
         fail("%s", npksd_status_string(status));
 }
 
-/* Columns that differ come first, then those related to them; adjusted p, then the distance. */
+/* Columns that differ come first, then those marked with them; adjusted p, then the distance. */
 static void order_columns_and_rows(comparison *c)
 {
     size_t m = c->observed.m, n = c->observed.n;

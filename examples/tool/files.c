@@ -6,11 +6,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a file goes, links followed: beside it a temporary file is written and then renamed. */
+/* Where a file goes, links followed: beside it a temporary file is written and then renamed. One that is
+   not there yet has a folder that is. */
 static char *find_target(const char *file)
 {
-    char *real = realpath(file, NULL);
-    return real ? real : copy_text(file, strlen(file));
+    const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+    char *real = realpath(file, NULL), *target = NULL;
+    if (real)
+        return real;
+    char *folder = slash ? copy_text(file, (size_t)(name - file)) : copy_text(".", 1);
+    real = realpath(folder, NULL);
+    append(&target, "%s/%s", real ? real : folder, name);
+    free(real);
+    free(folder);
+    return target;
 }
 
 static int is_device(const char *target)
@@ -35,16 +44,26 @@ static FILE *open_beside(const char *target, char **temporary)
     return fdopen(fd, "wb");
 }
 
-void refuse_input(const char *option, const char *file, const char *input)
+static int is_same(const char *file, const char *other)
 {
-    struct stat to, from;
-    if (stat(file, &to) == 0 && strcmp(input, "-") != 0 && stat(input, &from) == 0
-        && to.st_dev == from.st_dev && to.st_ino == from.st_ino)
-        fail("%s %s: this is the input %s, which would be overwritten. Name another file", option,
-             file, input);
+    struct stat a, b;
+    if (stat(file, &a) == 0 && stat(other, &b) == 0)
+        return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    char *target = find_target(file), *other_target = find_target(other);
+    int same = strcmp(target, other_target) == 0;
+    free(target);
+    free(other_target);
+    return same;
 }
 
-void check_writable(const char *option, const char *file)
+static void refuse_same(const char *option, const char *file, const char *what, const char *other)
+{
+    if (other && strcmp(other, "-") != 0 && is_same(file, other))
+        fail("%s %s: this is %s %s, which would be overwritten. Name another file", option, file,
+             what, other);
+}
+
+static void check_writable(const char *option, const char *file)
 {
     struct stat info;
     char *target = find_target(file), *temporary;
@@ -59,6 +78,26 @@ void check_writable(const char *option, const char *file)
         free(temporary);
     }
     free(target);
+}
+
+void check_outputs(const settings *s, char *const *recordings, size_t count)
+{
+    const char *const options[] = { "--report", "--state", "--save" },
+                      *const outputs[] = { s->report, s->state, s->save };
+    for (int k = 0; k < 3; k++) {
+        if (!outputs[k])
+            continue;
+        refuse_same(options[k], outputs[k], "the input", s->observed_file);
+        refuse_same(options[k], outputs[k], "the input", s->synthetic);
+        refuse_same(options[k], outputs[k], "the input", s->load);
+        for (size_t i = 0; i < s->file_count; i++)
+            refuse_same(options[k], outputs[k], "the input", s->files[i]);
+        for (size_t i = 0; i < count; i++)
+            refuse_same(options[k], outputs[k], "the input", recordings[i]);
+        for (int i = 0; i < k; i++)
+            refuse_same(options[k], outputs[k], options[i], outputs[i]);
+        check_writable(options[k], outputs[k]);
+    }
 }
 
 int write_beside(const char *option, const char *file, void (*write)(FILE *out, const void *what),

@@ -83,16 +83,6 @@ static table *preliminary_tables(const program_source *source, const settings *s
     return tables;
 }
 
-/* A program that prints no names gets those of the recording. */
-static void lend_names(const table *observed, const size_t *kept, table *t)
-{
-    for (size_t i = 0; i < t->m && observed->named && !t->named; i++) {
-        const char *name = observed->names[observed->picked[kept[i]]];
-        free(t->names[t->picked[i]]);
-        t->names[t->picked[i]] = copy_text(name, strlen(name));
-    }
-}
-
 /* What the columns are is decided by a preliminary draw, never by the recording. */
 void program_prepare(program_source *source, settings *s, table *observed, size_t rows, encoding *e,
                      notes *list)
@@ -108,6 +98,7 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     s->program.columns = observed->columns;
     source->drawn = s->format;
     source->drawn.expected_rows = rows;
+    source->drawn.lender = names;
     source->program = program_open(&s->program);
     source->names = names;
     table *drawn = preliminary_tables(source, s, &count),
@@ -117,10 +108,8 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     list_check(&s->format.leave_out);
     list_check(&s->format.categories);
     size_t *kept = find_kept(all, count, s->format.use.count > 0, list, &source->kept_count);
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++)
         table_keep(all[k], kept, source->kept_count);
-        lend_names(observed, kept, all[k]);
-    }
     table_keep(observed, kept, source->kept_count);
     source->kept = kept;
     encoding_make(e, all, count, 1, list);

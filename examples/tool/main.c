@@ -138,6 +138,15 @@ static void read_program(settings *s, const char *name, const char *value)
     s->program.server = strcmp(name, "--server") == 0;
 }
 
+/* Given again, a list goes on. */
+static void read_list(column_list *list, const char *option, const char *value)
+{
+    char *text = NULL;
+    append(&text, "%s%s%s", list->text ? list->text : "", list->text ? "," : "", value);
+    list_read(list, option, value);
+    list->text = text;
+}
+
 int is_given(const settings *s, const char *option)
 {
     for (size_t k = 0; k < s->given.count; k++)
@@ -197,15 +206,17 @@ static int read_option(settings *s, const char *name, const char *value, given_o
         given->for_programs = "--timeout";
     } else if (strcmp(name, "--take") == 0) {
         s->take = read_count(name, value, 0, 1e9);
+        if (s->take == 1)
+            fail("--take 1: at least 2 rows are needed, and 50 or more are sensible; 0 takes all");
         given->for_files = "--take";
     } else if (strcmp(name, "--report") == 0)
         s->report = value;
     else if (strcmp(name, "--columns") == 0)
-        list_read(&s->format.use, "--columns", value);
+        read_list(&s->format.use, "--columns", value);
     else if (strcmp(name, "--leave-out") == 0)
-        list_read(&s->format.leave_out, "--leave-out", value);
+        read_list(&s->format.leave_out, "--leave-out", value);
     else if (strcmp(name, "--categories") == 0)
-        list_read(&s->format.categories, "--categories", value);
+        read_list(&s->format.categories, "--categories", value);
     else if (strcmp(name, "--missing") == 0)
         s->refuse_missing = read_word(name, value, missing_words);
     else {
@@ -273,6 +284,13 @@ static void check_settings(const settings *s, const given_options *given)
         fail("--summary, --estimator: callback is for programs in C, which have a function to call");
     if (s->json && s->quiet)
         fail("--json and --quiet: one of them, not both");
+    if (is_given(s, "--missing") && !s->refuse_missing
+        && (s->watch || command || s->options.block > 1))
+        fail("--missing drop: not with %s, where a row that is left out would change the data set; "
+             "remove the rows beforehand, or leave out the column with gaps with --leave-out",
+             s->watch      ? "--watch"
+                 : command ? "a generator"
+                           : "--block");
     if (s->watch) {
         check_watch(s, given);
         return;
@@ -309,8 +327,9 @@ static void read_arguments(settings *s, int argc, char **argv)
             int joined = argv[k][length] == '=';
             const char *value = joined ? argv[k] + length + 1 : k + 1 < argc ? argv[++k] : NULL;
             if (!read_option(s, name, value ? value : "", &given))
-                fail("%s: there is no such option; npksd --help lists them", name);
-            if (!value)
+                fail("%s: %s; npksd --help lists the options", name,
+                     read_flag(s, name) ? "no value should follow" : "there is no such option");
+            if (!value || !*value)
                 fail("%s: a value should follow", name);
             note(&s->given, "%s", name);
         }
@@ -388,6 +407,7 @@ static void read_files(session *run)
     table **all = (table **)memory(NULL, run->count + 1, sizeof *all);
     for (size_t k = 0; k <= run->count; k++) {
         all[k] = &run->tables[k];
+        s->format.lender = k ? all[0] : NULL;
         read_table(run, all[k], k ? s->files[k - 1] : s->observed_file);
         if (k && table_match(all[0], all[k]))
             note(&run->notes,
@@ -405,6 +425,20 @@ static void read_files(session *run)
     free(all);
 }
 
+/* A file that is named twice is described once. */
+static void leave_out_repeated(notes *list)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        size_t i = 0;
+        while (i < kept && strcmp(list->items[i], list->items[k]) != 0)
+            i++;
+        if (i == kept)
+            list->items[kept++] = list->items[k];
+    }
+    list->count = kept;
+}
+
 /* With blocks a row that is left out would tear its session apart. */
 static void test_files(session *run)
 {
@@ -419,6 +453,7 @@ static void test_files(session *run)
         start_comparison(run, c);
         encode(&run->encoding, &run->tables[k + 1], refuse, &c->synthetic, &run->notes);
     }
+    leave_out_repeated(&run->notes);
     for (size_t k = 0; k < run->count; k++)
         compare_files(&run->candidates[k]);
     if (run->count > 1)
@@ -505,12 +540,6 @@ int main(int argc, char **argv)
     s->memory = 10000;
     s->command = quote_command(argc, argv);
     read_arguments(s, argc, argv);
-    if (s->report) {
-        refuse_input("--report", s->report, s->observed_file);
-        for (size_t k = 0; k < s->file_count; k++)
-            refuse_input("--report", s->report, s->files[k]);
-        check_writable("--report", s->report);
-    }
     if (s->watch) {
         if (!is_given(s, "--replicates") && !s->synthetic)
             s->options.replicates = WATCH_REPLICATES;
@@ -518,6 +547,7 @@ int main(int argc, char **argv)
             s->options.alpha = (npksd_real)0.001;
         return watch(s);
     }
+    check_outputs(s, NULL, 0);
     progress_start();
     if (s->program.command)
         test_program(&run);

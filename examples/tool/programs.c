@@ -339,7 +339,8 @@ static void wait_for(program *p, job *wanted)
                  "--timeout 0 has no limit: %s%s",
                  p->settings.timeout,
                  p->settings.server
-                     ? " (does it print the empty line that ends an answer, and flush its output?)"
+                     ? " (does it print the empty line that ends an answer, and flush its output? "
+                       "mawk needs -W interactive)"
                      : "",
                  wanted->command, quote_errors(wanted));
     }

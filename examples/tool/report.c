@@ -68,7 +68,7 @@ static void column_table(FILE *out, const comparison *c)
                 "%s</td><td>%.4f</td><td>%+.3g sd</td><td>%.2f</td><td class='o'>%s</td><td "
                 "class='o'>%.5g</td>"
                 "<td class='s'>%s</td><td class='s'>%.5g</td></tr>\n",
-                c->related[i] ? " (related)" : "", (double)d->coordinate_p_adjusted[i],
+                c->related[i] ? " (hardly changed)" : "", (double)d->coordinate_p_adjusted[i],
                 column_shift(c, i), column_distance(c, i),
                 value_text(type, c->observed_mean[i], here), c->observed_sd[i],
                 value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
@@ -76,9 +76,8 @@ static void column_table(FILE *out, const comparison *c)
     fprintf(out,
             "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "
             "deviations. Distance: "
-            "largest difference of the distribution functions, 0 to 1. (related): marked only "
-            "because it "
-            "is related to columns that changed.</p>\n",
+            "largest difference of the distribution functions, 0 to 1. (hardly changed): marked "
+            "with columns that differ; the test of a column looks at the others, too.</p>\n",
             c->settings->program.command ? "the generator's" : "synthetic");
 }
 

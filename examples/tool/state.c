@@ -12,6 +12,8 @@ const char *const kept_options[KEPT_OPTIONS] = {
 
 static const char magic[] = "npksd watch 3";
 
+int is_state(const char *text) { return strncmp(text, "file 13\nnpksd watch ", 20) == 0; }
+
 /* ======== writing ======== */
 
 static void put(FILE *out, const char *tag, const void *bytes, size_t length)

@@ -576,6 +576,19 @@ char *read_all(FILE *stream, const char *file, size_t *bytes)
     return text;
 }
 
+/* The names of all columns, or of those in use, whichever are as many as t has. */
+static void lend_names(const table *lender, table *t)
+{
+    if (!lender || !lender->named || t->named
+        || (t->columns != lender->columns && t->columns != lender->m))
+        return;
+    for (size_t i = 0; i < t->columns; i++) {
+        const char *name = lender->names[t->columns == lender->columns ? i : lender->picked[i]];
+        free(t->names[i]);
+        t->names[i] = copy_text(name, strlen(name));
+    }
+}
+
 /* CSV or .npy, told by the first bytes, not by the name. The table owns text. */
 void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format)
 {
@@ -592,6 +605,7 @@ void table_parse(table *t, const char *file, char *text, size_t bytes, table_for
         parse_npy(t);
     else
         parse_csv(t, format);
+    lend_names(format->lender, t);
     pick_columns(t, format);
 }
 

@@ -89,6 +89,7 @@ typedef struct table_format {
     int header;           /* -1 find out, 0 the first line is data, 1 it is names */
     size_t expected_rows; /* 0: any number; a program was asked for so many */
     column_list use, leave_out, categories;
+    const struct table *lender; /* a table without names gets those of this one; NULL: numbers */
 } table_format;
 
 /* A file as it is. */
@@ -196,8 +197,6 @@ copies count_copies(const data *observed, const data *synthetic);
 
 /* ======== files.c ======== */
 
-void refuse_input(const char *option, const char *file, const char *input);
-void check_writable(const char *option, const char *file);
 /* Writes a temporary file and renames it. 0: it could not be written, and that was said. */
 int write_beside(const char *option, const char *file, void (*write)(FILE *out, const void *what),
                  const void *what);
@@ -274,7 +273,7 @@ typedef struct comparison {
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
     size_t *column_order, *row_order;                                    /* worst first */
-    char *related; /* m; 1: marked only because it is related to one that has changed */
+    char *related; /* m; 1: marked, but hardly changed by itself, while another one has */
     char *headline, *verdict, *where, *kind, *caveat;
     double seconds;
 } comparison;
@@ -299,6 +298,9 @@ typedef struct program_source {
     const encoding *encoding;
 } program_source;
 
+/* files.c: --report, --state and --save can be written, and are neither an input nor each other.
+   recordings: those found in folders. */
+void check_outputs(const settings *s, char *const *recordings, size_t count);
 int watch(settings *s); /* watch.c; returns the exit status */
 /* Ends with what npksd_options_set or npksd_options_problem says, if anything. */
 void check_options(const char *problem);
@@ -318,7 +320,7 @@ int rows_explain(const comparison *c);
 double column_shift(const comparison *c, size_t column);
 double column_distance(const comparison *c, size_t column);
 int column_differs(const comparison *c, size_t column);
-/* Finds the columns that are marked only because they are related to changed ones. */
+/* Finds the columns that are marked but hardly changed by themselves, while others have. */
 void find_related(comparison *c);
 column_change change_of(const comparison *c, size_t column);
 void describe_change(char **to, const char *name, const column_change *change);

@@ -68,8 +68,9 @@ column_change change_of(const comparison *c, size_t column)
     return change;
 }
 
-/* The test of a column looks at its score given the others, too: what is related to a changed column
-   is marked with it. If no marked column has changed by itself, the dependence has, and all stay. */
+/* The test of a column looks at its score given a summary of the others, too: columns that hardly change
+   may be marked with one that does. If no marked column has changed by itself, the dependence has, and
+   all stay. */
 void find_related(comparison *c)
 {
     size_t m = c->observed.m, changed = 0;
@@ -184,8 +185,8 @@ static void add_related(const comparison *c, char **to, size_t differing)
     char name[256];
     if (related == 0)
         return;
-    append(to, " Marked only because %s related to %s: ", related == 1 ? "it is" : "they are",
-           differing == 1 ? "it" : "these");
+    append(to, " Marked with %s, but hardly changed by %s: ", differing == 1 ? "it" : "them",
+           related == 1 ? "itself" : "themselves");
     for (size_t k = 0; k < related && k < NAMED; k++)
         append(
             to, "%s%s", k ? ", " : "",
@@ -361,7 +362,7 @@ static void print_columns(const comparison *c)
                    ? ""
                    : " A changed\n  dependence marks every column that takes part in it.");
     if (count_related(c))
-        printf("~ marked only because it is related to columns that differ\n");
+        printf("~ marked with them, but hardly changed by itself\n");
     printf(
         "  shift: of the mean, in standard deviations; distance: of the distributions, 0 to 1\n");
 }
@@ -472,10 +473,14 @@ static void print_ranking(const comparison *candidates, const ranking *r)
     print_wrapped(stdout, "  ", r->words);
 }
 
+/* What makes a verdict void is said even so. */
 static void print_quiet(const comparison *candidates, size_t count)
 {
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
         printf("%.6g\n", (double)candidates[k].result.p_value);
+        if (candidates[k].warning)
+            fprintf(stderr, "npksd: %s\n", candidates[k].warning);
+    }
 }
 
 void print_text(const comparison *candidates, size_t count, const ranking *r)

@@ -61,18 +61,36 @@ static int has_table_name(const char *path)
 }
 
 /* Nothing, or just a line of names? */
-static int has_no_rows(const char *path)
+static int has_no_rows(const char *text)
+{
+    const char *at = text + strspn(text, " \t\r\n");
+    at += strcspn(at, "\r\n");
+    return at[strspn(at, " \t\r\n")] == '\0' && text[0] != '\x93';
+}
+
+/* A state, a page or a blob, of this run or another one? */
+static int is_own(const char *text, size_t bytes)
+{
+    size_t n, m;
+    return is_state(text) || strncmp(text, "<!DOCTYPE html>", 15) == 0
+        || npksd_blob_info(text, bytes, &n, &m, NULL) == NPKSD_OK;
+}
+
+/* Why is a file of a folder no recording? NULL: it is one; "": it goes without saying. */
+static const char *find_reason(const char *path, int named_tables)
 {
     size_t bytes;
     FILE *stream = fopen(path, "rb");
-    if (!stream)
-        return 0; /* said when it is read */
-    char *text = read_all(stream, path, &bytes), *at = text + strspn(text, " \t\r\n");
-    fclose(stream);
-    at += strcspn(at, "\r\n");
-    int none = at[strspn(at, " \t\r\n")] == '\0' && text[0] != '\x93';
+    char *text = stream ? read_all(stream, path, &bytes) : NULL;
+    const char *reason = text && is_own(text, bytes) ? ""
+        : named_tables && !has_table_name(path)
+        ? "not a .csv, .tsv or .npy file like others of the folder"
+        : text && has_no_rows(text) ? "it has no rows"
+                                    : NULL; /* one that cannot be read is named then */
+    if (stream)
+        fclose(stream);
     free(text);
-    return none;
+    return reason;
 }
 
 /* A note beside the recordings, or a file that is yet to be filled, must not stop the watch. */
@@ -83,14 +101,13 @@ static void leave_out_strays(file_list *list, size_t first, notes *said)
         tables += (size_t)has_table_name(list->items[k]);
     for (size_t k = first; k < list->count; k++) {
         char *path = list->items[k];
-        int stray = tables && !has_table_name(path);
-        if (stray || has_no_rows(path)) {
-            note(said, "%s was skipped: %s.", path,
-                 stray ? "not a .csv, .tsv or .npy file like others of the folder"
-                       : "it has no rows");
-            free(path);
-        } else
+        const char *reason = find_reason(path, tables > 0);
+        if (!reason)
             list->items[kept++] = path;
+        else if (*reason)
+            note(said, "%s was skipped: %s.", path, reason);
+        if (reason)
+            free(path);
     }
     list->count = kept;
 }
@@ -203,14 +220,16 @@ static void keep_all(watcher *w)
         w->kept[i] = i;
 }
 
-static void calibrate_slices(watcher *w, const npksd_options *options)
+static void calibrate_slices(watcher *w, const npksd_options *options, const table *first)
 {
     const char *file = w->settings->synthetic;
     npksd_options o = *options;
+    table_format format = w->settings->format; /* its lists are shared: they note what was found */
     table t, *all[1] = { &t };
     data rows;
     slices s;
-    table_read(&t, file, &w->settings->format);
+    format.lender = first;
+    table_read(&t, file, &format);
     w->full = t.m;
     w->named = t.named;
     size_t kept_count,
@@ -313,7 +332,7 @@ static void make_tester(watcher *w, const char *recording_file)
         fail("%s: too few rows: %zu. At least 2 are needed, and 50 or more are sensible",
              first.file, w->n);
     if (s->synthetic)
-        calibrate_slices(w, &o);
+        calibrate_slices(w, &o, &first);
     else
         calibrate_program(w, &o, &first);
     list_check(&s->format.leave_out);
@@ -418,7 +437,7 @@ static void match_columns(const watcher *w, table *t)
 }
 
 /* The column that stands out and how, or NULL if none does. One that has changed by itself comes before
-   one that may only be related to it; then adjusted p, then distance. */
+   one that is only marked with it; then adjusted p, then distance. */
 static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *diagnosis)
 {
     size_t m = w->encoding.m;
@@ -696,14 +715,10 @@ int watch(settings *s)
     static watcher w;
     file_list files = find_recordings(s, &w.notes);
     w.settings = s;
-    for (size_t k = 0; k < files.count && s->report; k++)
-        refuse_input("--report", s->report, files.items[k]);
-    if (s->state)
-        check_writable("--state", s->state);
-    if (s->save)
-        check_writable("--save", s->save);
+    int loaded = s->state && state_load(&w, s->state); /* it may tell what --synthetic is */
+    check_outputs(s, files.items, files.count);
     progress_start();
-    if (!s->state || !state_load(&w, s->state)) {
+    if (!loaded) {
         if (!s->program.command && !s->synthetic && !s->load)
             fail("%s: what should the recordings be compared with? --generator, --server, "
                  "--synthetic or --load says it "

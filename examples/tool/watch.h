@@ -44,7 +44,9 @@ void take_blob(watcher *w, npksd_sample_fn draw, void *user_data, const npksd_op
 void watch_program(watcher *w, comparison *c, const npksd_options *options,
                    const program_source *source);
 
-/* state.c: 0 if there is no such file. */
+/* state.c */
+int is_state(const char *text); /* of this version or another one */
+/* 0 if there is no such file. */
 int state_load(watcher *w, const char *file);
 int state_save(const watcher *w, const char *file);
 
