@@ -600,22 +600,19 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
 
 static const char digits[] = "0123456789";
 
-/* A number of the table with this mark? */
-static int find_marked(const encoding *e, const table *t, char mark, cell_kind kind, size_t *row,
-                       size_t *column)
+const char *find_marked(const table *t, char mark, cell_kind kind, size_t *row, size_t *column)
 {
     double value;
-    for (size_t r = 0; r < t->n; r++)
-        for (size_t i = 0; i < e->count; i++) {
+    for (size_t r = 0; r < t->n && !t->numbers; r++)
+        for (size_t i = 0; i < t->m; i++) {
             const char *text = t->cells[t->first_cell + r * t->columns + t->picked[i]];
-            if (e->columns[i].type == COLUMN_NUMBER && strchr(text, mark)
-                && classify(text, &value) == kind) {
+            if (strchr(text, mark) && !t->forced[t->picked[i]] && classify(text, &value) == kind) {
                 *row = r;
                 *column = t->picked[i];
-                return 1;
+                return text;
             }
         }
-    return 0;
+    return NULL;
 }
 
 /* As in 2.180, not as in 0.180. */
@@ -669,8 +666,8 @@ static void check_marks(const encoding *e, const table *t)
     for (size_t i = 0; i < e->count; i++)
         if (e->columns[i].type == COLUMN_NUMBER)
             refuse_thousands(t, t->picked[i]);
-    if (find_marked(e, t, ',', CELL_COMMA_NUMBER, &row, &column)
-        && (t->separator == ',' || find_marked(e, t, '.', CELL_NUMBER, &other_row, &other)))
+    if (find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column)
+        && (t->separator == ',' || find_marked(t, '.', CELL_NUMBER, &other_row, &other)))
         refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
 }
 

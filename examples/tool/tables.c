@@ -689,25 +689,12 @@ void table_read(table *t, const char *file, table_format *format)
     table_parse(t, name, text, bytes, format);
 }
 
-/* The first number with a decimal comma, or NULL. */
-static const char *find_comma(const table *t, double *value)
-{
-    if (t->separator != ';' && t->separator != '\t')
-        return NULL;
-    for (size_t r = 0; r < t->n; r++)
-        for (size_t i = 0; i < t->m; i++) {
-            const char *text = t->cells[t->first_cell + r * t->columns + t->picked[i]];
-            if (strchr(text, ',') && classify(text, value) == CELL_COMMA_NUMBER)
-                return text;
-        }
-    return NULL;
-}
-
 void note_table(const table *t, notes *list)
 {
+    size_t row, column;
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
     double value;
-    const char *comma = find_comma(t, &value);
-    if (comma)
+    if (comma && classify(comma, &value) == CELL_COMMA_NUMBER)
         note(list, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
              value);
     if (t->unnamed_first)
