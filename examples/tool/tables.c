@@ -282,7 +282,8 @@ static const char *fields_advice(const csv_reader *csv, size_t fields)
     double value;
     if (*first == '#' || strncmp(first, "//", 2) == 0)
         return "A comment? Remove it";
-    if (t->separator == ',' && fields == 2 * t->columns && classify(last, &value) == CELL_NUMBER)
+    if (t->separator == ',' && fields == 2 * t->columns && !strpbrk(first, ";\t")
+        && classify(last, &value) == CELL_NUMBER)
         return "Decimal commas? They can be read where columns are separated by semicolons";
     if (t->columns == 1)
         return "Is that a title? Remove it";

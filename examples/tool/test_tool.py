@@ -722,6 +722,7 @@ def test_exports():
         refuse(name, words, "bad.csv", other)
     bad("a title", "line 2: 2 fields, but line 1 has 1. Is that a title? Remove it", "My table\na,b\n1,2\n")
     bad("a title above semicolons", "Is the first line a title? Remove it", "My table\na;b\n1;2\n3;4\n")
+    bad("a title above decimal commas", "line 3: 2 fields, but line 1 has 1. Is that a title?", "Title\na;b\n1;2,5\n")
     bad("one column of decimal commas", "line 2: 2 fields, but line 1 has 1. Decimal commas?", "a\n1,5\n")
     bad("names of rows", "line 2: 3 fields, but line 1 has 2. Names of rows?", "a,b\nx,1,2\ny,3,4\n")
     bad("a separator at the end", "line 2: 3 fields, but line 1 has 2. A separator at the end", "a,b\n1,2,\n3,4,\n")
