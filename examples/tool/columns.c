@@ -198,6 +198,17 @@ static cell_kind cell_read(const table *t, size_t row, size_t column, double *va
     return kind == CELL_BLANKS ? CELL_TEXT : kind;
 }
 
+/* What to call a column on a command line: its number, if a shell or a comma would tear its name. */
+static const char *column_word(const table *t, size_t column, char room[CELL_ROOM])
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    const char *name = t->names[column];
+    if (strspn(name, plain) == strlen(name))
+        return name;
+    snprintf(room, CELL_ROOM, "%zu", column + 1);
+    return room;
+}
+
 /* A date of another style, said as ISO 8601 wants it; 0: none. */
 static int restyle_date(const char *text, char room[CELL_HINT])
 {
@@ -216,10 +227,13 @@ static int restyle_date(const char *text, char room[CELL_HINT])
     if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31
         || (year_first && mark == '-'))
         return 0;
-    snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d", year, month, day);
+    const char *rest = text + used, *end = rest + (*rest == ' ');
+    const char *time = *rest == '\0' ? "" : read_time(&end) >= 0 && !*end ? rest : " hh:mm:ss";
+    int done = snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d%.20s", year,
+                        month, day, time);
     if (mark == '/' && !year_first && day <= 12 && day != month)
-        snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d or %04d-%02d-%02d",
-                 year, month, day, year, day, month);
+        snprintf(room + done, CELL_HINT - (size_t)done, " or %04d-%02d-%02d%.20s", year, day, month,
+                 time);
     return 1;
 }
 
@@ -271,10 +285,10 @@ static const char *kind_problem(cell_kind kind)
 
 static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kind, const char *hint)
 {
-    char room[CELL_ROOM], *where = NULL;
-    const char *name = t->names[column], *text = cell_text(t, row, column, room);
+    char room[CELL_ROOM], word_room[CELL_ROOM], *where = NULL;
+    const char *name = column_word(t, column, word_room), *text = cell_text(t, row, column, room);
     append(&where, "%s, %s %zu, column %zu (%.200s)", t->file, t->place, t->lines[row], column + 1,
-           name);
+           t->names[column]);
     if (kind == CELL_MISSING || kind == CELL_MAYBE_MISSING)
         fail("%s: a missing value (\"%.40s\"). Every row must be complete here: remove the row, "
              "fill it in, or "
@@ -296,7 +310,9 @@ typedef struct census {
     size_t cells, count[CELL_KINDS];
     const table *table[CELL_KINDS];
     size_t row[CELL_KINDS], place[CELL_KINDS];
-    int other_numbers; /* some are neither 0 nor 1 */
+    int other_numbers;        /* some are neither 0 nor 1 */
+    int later_texts;          /* some stand below the first row */
+    const char *missing_word; /* a missing value that is not just an empty cell */
 } census;
 
 static void count_cells(census *c, const table *t, size_t column)
@@ -311,6 +327,11 @@ static void count_cells(census *c, const table *t, size_t column)
             c->place[kind] = column;
         }
         c->other_numbers |= is_numeric(kind) && value != 0 && value != 1;
+        c->later_texts |= kind == CELL_TEXT && r > 0;
+        if (kind == CELL_MISSING && !t->numbers && !c->missing_word) {
+            const char *text = t->cells[t->first_cell + r * t->columns + column];
+            c->missing_word = *text ? text : NULL;
+        }
     }
 }
 
@@ -325,16 +346,21 @@ static size_t count_kinds(const census *c, cell_kind a, cell_kind b)
 }
 
 /* Words make a category unless numbers stand beside them: then one of the two is a mistake. */
-static void refuse_mixture(const census *c, const char *name)
+static void refuse_mixture(const census *c, const char *word)
 {
     size_t numbers = count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER), flags = c->count[CELL_FLAG],
            dates = c->count[CELL_DATE], times = c->count[CELL_TIME];
     char *hint = NULL;
-    append(&hint, ", or say that it is a category: --categories %.200s", name);
+    append(&hint, ", or say that it is a category: --categories %.200s", word);
     for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
         if (c->count[kind])
             refuse_kind(c, (cell_kind)kind, "");
     if (c->count[CELL_TEXT]) {
+        const table *t = c->table[CELL_TEXT];
+        char room[CELL_ROOM], better[CELL_HINT];
+        const char *text = cell_text(t, c->row[CELL_TEXT], c->place[CELL_TEXT], room);
+        if (t->named && !c->later_texts && !text_hint(text, better))
+            append(&hint, ". A second line of names or units? Remove line %zu", t->lines[0]);
         if (numbers + dates + times > 0)
             refuse_kind(c, CELL_TEXT, hint);
     } else if (dates && numbers + times + flags > 0)
@@ -346,14 +372,14 @@ static void refuse_mixture(const census *c, const char *name)
     free(hint);
 }
 
-static column_type decide_type(const census *c, int forced, const table *t, const char *name)
+static column_type decide_type(const census *c, const table *t, size_t column, const char *word)
 {
     if (c->cells == c->count[CELL_MISSING])
-        fail("%s: column %s holds no values at all. Leave it out: --leave-out %s", t->file, name,
-             name);
-    if (forced)
+        fail("%s: column %s holds no values at all. Leave it out: --leave-out %s", t->file,
+             t->names[column], word);
+    if (t->forced[column])
         return COLUMN_CATEGORY;
-    refuse_mixture(c, name);
+    refuse_mixture(c, word);
     if (c->count[CELL_TEXT])
         return COLUMN_CATEGORY;
     if (c->count[CELL_DATE])
@@ -365,27 +391,6 @@ static column_type decide_type(const census *c, int forced, const table *t, cons
     return count_kinds(c, CELL_NUMBER, CELL_COMMA_NUMBER) ? COLUMN_NUMBER : COLUMN_CATEGORY;
 }
 
-/* 1,5 or 1.5, but not both in one file: one of them would be a mark for thousands. */
-static void check_marks(const table *t)
-{
-    size_t commas = 0, points = 0, row = 0, column = 0;
-    if (t->numbers)
-        return;
-    for (size_t r = 0; r < t->n; r++)
-        for (size_t i = 0; i < t->m; i++) {
-            const char *text = t->cells[t->first_cell + r * t->columns + t->picked[i]];
-            double value;
-            int comma = strchr(text, ',') && classify(text, &value) == CELL_COMMA_NUMBER;
-            points += strchr(text, '.') && classify(text, &value) == CELL_NUMBER;
-            if (comma && commas++ == 0) {
-                row = r;
-                column = t->picked[i];
-            }
-        }
-    if (commas && (points || t->separator == ','))
-        refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
-}
-
 /* ======== categories ======== */
 
 static int compare_texts(const void *a, const void *b)
@@ -393,36 +398,54 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int is_value(cell_kind kind) { return kind != CELL_MISSING; }
+/* In a column that --categories names, NA is a value such as North America. */
+static int is_missing(column_type type, const table *t, size_t row, size_t column, cell_kind kind)
+{
+    char room[CELL_ROOM];
+    if (kind == CELL_MISSING && type == COLUMN_CATEGORY && t->forced[column] && !t->numbers)
+        return *cell_text(t, row, column, room) == '\0';
+    return kind == CELL_MISSING || (kind == CELL_MAYBE_MISSING && type != COLUMN_CATEGORY);
+}
+
+/* Too many texts for a category: the first of them shows what is meant. */
+static void refuse_texts(const census *c, const char *word)
+{
+    cell_kind kind = c->count[CELL_TEXT] ? CELL_TEXT : CELL_MAYBE_MISSING;
+    const table *t = c->table[kind];
+    size_t row = c->row[kind], place = c->place[kind];
+    char room[CELL_ROOM], hint[CELL_HINT];
+    const char *text = cell_text(t, row, place, room);
+    if (text_hint(text, hint))
+        refuse_cell(t, row, place, CELL_TEXT, "");
+    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
+         "different texts the column is not taken as a category automatically. Leave it out: "
+         "--leave-out %.200s; or say that it is one: --categories %.200s",
+         t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
+         word, word);
+}
 
 /* The different values of a column in all tables, sorted. The set grows by being indexed anew, at
    most CATEGORY_VALUES_FORCED times. */
-static void collect_values(column_info *c, table **tables, size_t count, size_t which, int forced)
+static void collect_values(column_info *c, const census *cells, table **tables, size_t count,
+                           size_t which, const char *word)
 {
+    int forced = tables[0]->forced[tables[0]->picked[which]];
     size_t most = forced ? CATEGORY_VALUES_FORCED : CATEGORY_VALUES;
     index_names(&c->index, c->values, 0);
     for (size_t k = 0; k < count; k++)
         for (size_t r = 0; r < tables[k]->n; r++) {
-            char room[CELL_ROOM], hint[CELL_HINT];
+            char room[CELL_ROOM];
             double value;
             size_t place = tables[k]->picked[which];
             const char *text = cell_text(tables[k], r, place, room);
-            if (!is_value(cell_read(tables[k], r, place, &value))
+            if (is_missing(COLUMN_CATEGORY, tables[k], r, place,
+                           cell_read(tables[k], r, place, &value))
                 || find_name(&c->index, text) != NOT_FOUND)
                 continue;
             if (c->value_count == most && forced)
-                fail("--categories %s: more than %zu different values", c->name, most);
-            if (c->value_count == most && text_hint(text, hint))
-                refuse_cell(tables[k], r, place, CELL_TEXT, "");
+                fail("--categories %s: more than %zu different values", word, most);
             if (c->value_count == most)
-                fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more "
-                     "than %zu "
-                     "different texts the column is not taken as a category automatically. Leave "
-                     "it out: "
-                     "--leave-out %.200s; "
-                     "or say that it is one: --categories %.200s",
-                     tables[k]->file, tables[k]->place, tables[k]->lines[r], place + 1, c->name,
-                     text, most, c->name, c->name);
+                refuse_texts(cells, word);
             c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
             c->values[c->value_count++] = copy_text(text, strlen(text));
             free_index(&c->index);
@@ -547,24 +570,105 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
     e->count = t->m;
     e->columns = (column_info *)memory(NULL, t->m, sizeof *e->columns);
     memset(e->columns, 0, t->m * sizeof *e->columns);
-    for (size_t k = 0; k < count; k++)
-        check_marks(tables[k]);
     for (size_t i = 0; i < t->m; i++) {
         column_info *c = &e->columns[i];
         census cells;
-        int forced = 0;
+        char room[CELL_ROOM], forced = 0;
+        const char *word = column_word(t, t->picked[i], room);
         memset(&cells, 0, sizeof cells);
         c->name = copy_text(t->names[t->picked[i]], strlen(t->names[t->picked[i]]));
-        for (size_t k = 0; k < count; k++) {
-            count_cells(&cells, tables[k], tables[k]->picked[i]);
+        for (size_t k = 0; k < count; k++)
             forced |= tables[k]->forced[tables[k]->picked[i]];
+        for (size_t k = 0; k < count; k++) {
+            tables[k]->forced[tables[k]->picked[i]] = forced; /* a file without names as well */
+            count_cells(&cells, tables[k], tables[k]->picked[i]);
         }
-        c->type = decide_type(&cells, forced, t, c->name);
+        c->type = decide_type(&cells, t, t->picked[i], word);
         if (c->type == COLUMN_CATEGORY)
-            collect_values(c, tables, count, i, forced);
+            collect_values(c, &cells, tables, count, i, word);
         note_type(c, e, list);
+        if (c->type == COLUMN_CATEGORY && !forced && cells.missing_word)
+            note(list,
+                 "Column %.200s: \"%s\" was taken as a missing value; --categories %.200s "
+                 "keeps it.",
+                 c->name, cells.missing_word, word);
     }
     encoding_name(e);
+}
+
+/* ======== decimal marks ======== */
+
+static const char digits[] = "0123456789";
+
+const char *find_marked(const table *t, char mark, cell_kind kind, size_t *row, size_t *column)
+{
+    double value;
+    for (size_t r = 0; r < t->n && !t->numbers; r++)
+        for (size_t i = 0; i < t->m; i++) {
+            const char *text = t->cells[t->first_cell + r * t->columns + t->picked[i]];
+            if (strchr(text, mark) && !t->forced[t->picked[i]] && classify(text, &value) == kind) {
+                *row = r;
+                *column = t->picked[i];
+                return text;
+            }
+        }
+    return NULL;
+}
+
+/* As in 2.180, not as in 0.180. */
+static int has_three_decimals(const char *text)
+{
+    text += *text == '-' || *text == '+';
+    size_t before = strspn(text, digits);
+    return before >= 1 && before <= 3 && *text != '0' && strspn(text + before + 1, digits) == 3
+        && text[before + 4] == '\0';
+}
+
+/* 2.180 beside 999, all marked numbers like the one, all others like the other: most likely marks
+   for thousands, which would be read as decimal ones. */
+static void refuse_thousands(const table *t, size_t column)
+{
+    size_t marked = t->n, plain = t->n;
+    double value;
+    char room[CELL_ROOM];
+    for (size_t r = 0; r < t->n; r++) {
+        const char *text = cell_text(t, r, column, room);
+        size_t length = strspn(text + (*text == '-'), digits);
+        if (!strpbrk(text, digits))
+            continue;
+        if (strpbrk(text, ".,")) {
+            if (!has_three_decimals(text))
+                return;
+            marked = marked < t->n ? marked : r;
+        } else if (length > 3)
+            return;
+        else if (length == 3)
+            plain = r;
+    }
+    if (marked == t->n || plain == t->n)
+        return;
+    const char *text = cell_text(t, marked, column, room),
+               *other = t->cells[t->first_cell + plain * t->columns + column];
+    classify(text, &value);
+    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is %.10g with a mark for thousands, but %.10g "
+         "with a decimal mark; \"%s\" in line %zu has none. Remove the marks for thousands, or "
+         "write decimals everywhere: %s%c000",
+         t->file, t->place, t->lines[marked], column + 1, t->names[column], text, 1000 * value,
+         value, other, t->lines[plain], other, *strpbrk(text, ".,"));
+}
+
+/* 1,5 or 1.5, but not both in one file: one of them would be a mark for thousands. */
+static void check_marks(const encoding *e, const table *t)
+{
+    size_t row, column, other_row, other;
+    if (t->numbers)
+        return;
+    for (size_t i = 0; i < e->count; i++)
+        if (e->columns[i].type == COLUMN_NUMBER)
+            refuse_thousands(t, t->picked[i]);
+    if (find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column)
+        && (t->separator == ',' || find_marked(t, '.', CELL_NUMBER, &other_row, &other)))
+        refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
 }
 
 /* ======== rows of numbers ======== */
@@ -581,11 +685,6 @@ static int fits(column_type type, cell_kind kind, double value)
     }
 }
 
-static int is_missing(column_type type, cell_kind kind)
-{
-    return kind == CELL_MISSING || (kind == CELL_MAYBE_MISSING && type != COLUMN_CATEGORY);
-}
-
 /* One row; returns the first column with a missing value, or e->count. */
 static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real *row)
 {
@@ -593,7 +692,7 @@ static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real
         const column_info *c = &e->columns[i];
         double value = 0;
         cell_kind kind = cell_read(t, r, t->picked[i], &value);
-        if (is_missing(c->type, kind))
+        if (is_missing(c->type, t, r, t->picked[i], kind))
             return i;
         if (!fits(c->type, kind, value))
             refuse_cell(t, r, t->picked[i], kind, "");
@@ -618,14 +717,16 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         return;
     for (size_t i = 0; i < e->count && shown < 5; i++)
         if (missing[i])
-            append(&columns, "%s%.60s %zu", shown++ ? ", " : "", e->columns[i].name, missing[i]);
+            append(&columns, "%scolumn %.60s: %zu row%s", shown++ ? ", " : "", e->columns[i].name,
+                   missing[i], PLURAL(missing[i]));
     if (d->n == 0)
         fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
              d->file, columns);
     note(list,
-         "%zu of the %zu rows of %s have a missing value and were left out (%s). --missing refuse "
+         "%zu of the %zu rows of %s %s a missing value and %s left out (%s). --missing refuse "
          "stops instead.",
-         left_out, d->file_rows, d->file, columns);
+         left_out, d->file_rows, d->file, left_out == 1 ? "has" : "have",
+         left_out == 1 ? "was" : "were", columns);
     free(columns);
 }
 
@@ -644,6 +745,7 @@ void encode(const encoding *e, const table *t, int refuse, data *to, notes *list
         fail("%s: too many numbers", t->file);
     to->rows = (npksd_real *)memory(NULL, t->n * e->m, sizeof *to->rows);
     to->lines = (size_t *)memory(NULL, t->n, sizeof *to->lines);
+    check_marks(e, t);
     for (size_t r = 0; r < t->n; r++) {
         size_t gap = encode_row(e, t, r, to->rows + to->n * e->m);
         if (gap == e->count)

@@ -373,13 +373,7 @@ typedef struct session {
 static void read_table(session *run, table *t, const char *file)
 {
     table_read(t, file, &run->settings.format);
-    if (t->unnamed_first)
-        note(&run->notes,
-             "The first column of %s has no name; it was taken as a row index and left out.",
-             t->file);
-    if (t->comments)
-        note(&run->notes, "%d comment line%s at the top of %s %s skipped.", t->comments,
-             PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
+    note_table(t, &run->notes);
 }
 
 static void check_observed(const data *d)
@@ -413,6 +407,9 @@ static void read_files(session *run)
             note(&run->notes,
                  "The columns of %s stand in another order; they were matched by name.",
                  all[k]->file);
+        else if (k && all[0]->named != all[k]->named)
+            note(&run->notes, "%s has no names of columns: they were matched by position.",
+                 all[all[0]->named ? k : 0]->file);
     }
     list_check(&s->format.leave_out);
     list_check(&s->format.categories);

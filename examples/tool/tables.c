@@ -61,12 +61,14 @@ void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
     list->text = text;
-    while (*text) {
-        size_t length = strcspn(text, ","), k = list->count++;
+    while (*(text += strspn(text, " "))) {
+        size_t length = strcspn(text, ","), used = length, k = list->count++;
+        while (used && text[used - 1] == ' ')
+            used--;
         list->items = (char **)memory(list->items, list->count, sizeof *list->items);
         list->found = (int *)memory(list->found, list->count, sizeof *list->found);
         list->near = (char **)memory(list->near, list->count, sizeof *list->near);
-        list->items[k] = copy_text(text, length);
+        list->items[k] = copy_text(text, used);
         list->found[k] = 0;
         list->near[k] = NULL;
         text += length + (text[length] == ',');
@@ -120,6 +122,17 @@ static char *new_marks(size_t columns, int value)
     return marks;
 }
 
+/* Neither a name nor a value: spreadsheets write such columns behind the others. */
+static int is_empty(const table *t, size_t column)
+{
+    size_t row = 0;
+    if (!t->named || t->cells[column][0])
+        return 0;
+    while (row < t->n && !t->cells[t->first_cell + row * t->columns + column][0])
+        row++;
+    return row == t->n;
+}
+
 /* From the columns of the file to those in use. A first column without a name holds the names of
    rows: R, pandas and others write one. */
 static void pick_columns(table *t, table_format *format)
@@ -148,9 +161,12 @@ static void pick_columns(table *t, table_format *format)
     else
         t->unnamed_first = 0;
     t->picked = (size_t *)memory(NULL, t->columns, sizeof *t->picked);
-    for (size_t i = 0; i < t->columns; i++)
-        if (use[i] && !leave[i])
+    for (size_t i = 0; i < t->columns; i++) {
+        int empty = use[i] && !leave[i] && wanted->count == 0 && is_empty(t, i);
+        t->empty += (size_t)empty;
+        if (use[i] && !leave[i] && !empty)
             t->picked[t->m++] = i;
+    }
     if (t->m == 0)
         fail("%s: no column is left to test", t->file);
     free_index(&index);
@@ -164,6 +180,7 @@ typedef struct csv_reader {
     table *table;
     char *at, *end; /* what is left of the text; *end is a zero */
     size_t line, records, count, room, line_room;
+    int no_names; /* --no-header */
 } csv_reader;
 
 static int is_blank(const csv_reader *csv, char c)
@@ -257,18 +274,52 @@ static void add_line(csv_reader *csv, size_t line)
     t->lines[csv->records++] = line;
 }
 
-static void check_fields(const csv_reader *csv, size_t line, size_t fields)
+/* Why a line may have another number of fields than line 1, and what to do. */
+static const char *fields_advice(const csv_reader *csv, size_t fields)
 {
     const table *t = csv->table;
+    const char *first = t->cells[csv->count - fields], *last = t->cells[csv->count - 1];
+    double value;
+    if (*first == '#' || strncmp(first, "//", 2) == 0)
+        return "A comment? Remove it";
+    if (t->separator == ',' && fields == 2 * t->columns && !strpbrk(first, ";\t")
+        && classify(last, &value) == CELL_NUMBER)
+        return "Decimal commas? They can be read where columns are separated by semicolons";
+    if (t->columns == 1)
+        return "Is that a title? Remove it";
+    if (fields < t->columns)
+        return "Fill in what is missing, or remove the line";
+    if (*last == '\0')
+        return "A separator at the end of the line? Remove it";
+    if (fields == t->columns + 1 && csv->records == 2)
+        return "Names of rows? Then write a name for their column into line 1 as well";
+    return "A separator inside a field? Put the field into quotes";
+}
+
+/* R's write.table has names of rows, but no name above them. (Between commas it may be a decimal
+   comma.) */
+static int has_row_names(const csv_reader *csv, size_t fields)
+{
+    const table *t = csv->table;
+    double value;
+    return csv->records == 2 && fields == t->columns + 1 && t->separator != ',' && !csv->no_names
+        && classify(t->cells[0], &value) == CELL_TEXT && t->cells[csv->count - 1][0];
+}
+
+static void check_fields(csv_reader *csv, size_t line, size_t fields)
+{
+    table *t = csv->table;
     if (csv->records == 1 || fields == t->columns)
         return;
     if (fields == 1 && t->cells[csv->count - 1][0] == '\0')
         fail("%s, line %zu: an empty line; remove it, or fill in the missing row", t->file, line);
-    fail("%s, line %zu: %zu field%s, but line %zu has %zu%s", t->file, line, fields, PLURAL(fields),
-         t->lines[0], t->columns,
-         t->separator == ',' && fields == 2 * t->columns
-             ? ". Decimal commas? They can be read where columns are separated by semicolons"
-             : "");
+    if (!has_row_names(csv, fields))
+        fail("%s, line %zu: %zu field%s, but line %zu has %zu. %s", t->file, line, fields,
+             PLURAL(fields), t->lines[0], t->columns, fields_advice(csv, fields));
+    add_cell(csv, NULL); /* room for an empty name in front */
+    memmove(t->cells + 1, t->cells, (csv->count - 1) * sizeof *t->cells);
+    t->cells[0] = csv->end;
+    t->columns++;
 }
 
 /* All records as cells; the line of a record is where it begins. */
@@ -345,9 +396,22 @@ static void skip_preamble(csv_reader *csv)
     }
 }
 
+/* 0,1,2,... behind an empty cell or without it: pandas numbers the columns of an array so. */
+static int counts_columns(const table *t)
+{
+    size_t i = t->cells[0][0] == '\0', first = i;
+    char number[24];
+    for (; i < t->columns; i++) {
+        snprintf(number, sizeof number, "%zu", i - first);
+        if (strcmp(t->cells[i], number) != 0)
+            return 0;
+    }
+    return t->columns > 1;
+}
+
 /* Line 1: names, or data? A word above a number is a name. Mixed lines that this does not settle
    are a question for the user. */
-static int is_header(const table *t, size_t records, const table_format *format)
+static int is_header(table *t, size_t records, const table_format *format)
 {
     size_t numbers = 0, words = 0, words_above_numbers = 0;
     double value;
@@ -361,13 +425,15 @@ static int is_header(const table *t, size_t records, const table_format *format)
         if (word && records > 1)
             words_above_numbers += (size_t)is_numeric(classify(t->cells[t->columns + i], &value));
     }
-    if (format->expected_rows && words && !words_above_numbers)
+    t->numbered = counts_columns(t);
+    if (format->expected_rows && (t->numbered || (words && !words_above_numbers)))
         return records == format->expected_rows + 1; /* the rows of a program are counted */
     if (numbers && words && !words_above_numbers)
-        fail("%s, line %zu: both numbers and words. Say --header if it holds the names of the "
+        fail("%s, line %zu: both numbers and words. If it is data and another file has a line of "
+             "names, add that line to %s; otherwise say --header if it holds the names of the "
              "columns, --no-header if it is data",
-             t->file, t->lines[0]);
-    return words > 0;
+             t->file, t->lines[0], t->file);
+    return words > 0 || t->numbered;
 }
 
 /* Names of the columns; t->lines and t->cells go on from the first row of data. */
@@ -392,21 +458,28 @@ static void take_names(table *t, size_t records)
         fail("%s: no rows below the line of names", t->file);
 }
 
-/* One column of "1 2": the blank was meant as a separator. */
-static void refuse_blanks(const table *t)
+/* One column of "1 2" or "1|2": the mark was meant as a separator. Below a title stand the others. */
+static void refuse_separators(const table *t)
 {
     double value;
-    if (t->columns == 1 && classify(t->cells[t->first_cell], &value) == CELL_BLANKS)
+    const char *cell = t->cells[t->first_cell], *last = t->cells[t->first_cell + t->n - 1];
+    if (t->columns > 1)
+        return;
+    if (classify(cell, &value) == CELL_BLANKS || strchr(t->cells[0], '|'))
         fail("%s, line %zu: \"%.40s\" where one number was expected. Columns are separated by "
-             "commas, semicolons or "
-             "tabs, not by blanks",
-             t->file, t->lines[0], t->cells[t->first_cell]);
+             "commas, semicolons or tabs, not by blanks or |",
+             t->file, t->lines[0], cell);
+    if ((strchr(last, ';') && looks_numeric(last, ';'))
+        || (strchr(last, '\t') && looks_numeric(last, '\t')))
+        fail("%s, line %zu: \"%.40s\" where one number was expected. Is the first line a title? "
+             "Remove it",
+             t->file, t->lines[t->n - 1], last);
 }
 
 /* The text, a zero behind it, is changed and kept: cells point into it. */
 static void parse_csv(table *t, table_format *format)
 {
-    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0 };
+    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 2
         && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
         fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
@@ -415,6 +488,9 @@ static void parse_csv(table *t, table_format *format)
     while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
         csv.end--; /* empty lines at the end are fine */
     *csv.end = '\0';
+    if (*csv.at && strchr("{[", *csv.at)
+        && strchr("{[\"-0123456789", csv.at[1 + strspn(csv.at + 1, " \t\r\n")]))
+        fail("%s: this is JSON; save it as CSV", t->file);
     skip_preamble(&csv);
     read_records(&csv);
     if (csv.records == 0)
@@ -422,7 +498,8 @@ static void parse_csv(table *t, table_format *format)
     t->place = "line";
     t->named = is_header(t, csv.records, format);
     take_names(t, csv.records);
-    refuse_blanks(t);
+    t->named &= !t->numbered; /* numbers match whatever names another file has */
+    refuse_separators(t);
 }
 
 /* ======== .npy ======== */
@@ -478,12 +555,16 @@ static npy_type npy_read_type(const table *t, const char *type)
         to.size = (size_t)(type[3] - '0');
     }
     int power = to.size == 1 || to.size == 2 || to.size == 4 || to.size == 8;
+    if (type && *type == '[')
+        fail("%s: an array of records; rows of numbers were expected. In Python: import "
+             "numpy.lib.recfunctions as r; numpy.save(file, r.structured_to_unstructured(a))",
+             t->file);
     if (!power || (to.kind == 'f' && to.size < 4) || (to.kind == 'b' && to.size != 1)) {
         int length = type && *type == '\'' ? (int)strcspn(type + 1, "'") + 2 : 0;
         fail(
             "%s: numbers of type %.*s; float32, float64 or whole numbers were expected. In Python: "
             "numpy.save(file, a.astype(float))",
-            t->file, length ? length : 18, length ? type : "that is a record");
+            t->file, length ? length : 15, length ? type : "that is unknown");
     }
     return to;
 }
@@ -621,6 +702,31 @@ void table_read(table *t, const char *file, table_format *format)
     if (!standard)
         fclose(stream);
     table_parse(t, name, text, bytes, format);
+}
+
+void note_table(const table *t, notes *list)
+{
+    size_t row, column;
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
+    double value;
+    if (comma && classify(comma, &value) == CELL_COMMA_NUMBER)
+        note(list, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
+             value);
+    if (t->unnamed_first)
+        note(list, "The first column of %s has no name; it was taken as a row index and left out.",
+             t->file);
+    if (t->numbered)
+        note(list,
+             "Line %zu of %s (0,1,2,...) was taken as numbers of columns, as pandas writes them; "
+             "--no-header reads it as data.",
+             t->lines[0] - 1, t->file);
+    if (t->empty)
+        note(list, "%zu column%s of %s %s neither a name nor values and %s left out.", t->empty,
+             PLURAL(t->empty), t->file, t->empty == 1 ? "has" : "have",
+             t->empty == 1 ? "was" : "were");
+    if (t->comments)
+        note(list, "%d comment line%s at the top of %s %s skipped.", t->comments,
+             PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
 }
 
 void table_free(table *t)

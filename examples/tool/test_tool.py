@@ -286,7 +286,8 @@ def test_refusals():
             f"a,b\n{marker},2\n3,4\n", *stop)
     bad("a missing value without names", "line 2, column 1 (1): a missing value", "1,2\n,4\n", *stop)
     bad("a missing value in a block", "line 3, column 2 (b): a missing value", "a,b\n1,2\n3,\n", "--block", "2")
-    bad("rows with nothing but missing values", "every row has a missing value (a 1, b 1)", "a,b\n1,\n,2\n")
+    bad("rows with nothing but missing values",
+        "every row has a missing value (column a: 1 row, column b: 1 row)", "a,b\n1,\n,2\n")
     bad("too few complete rows", "too few rows without a missing value: 1", "a,b\n1,2\n3,\n")
     text("empty_made.csv", "a,b\n" + "1,NA\n" * 20)
     text("bad.csv", "a,b\n1,\n2,NA\n")
@@ -299,14 +300,18 @@ def test_refusals():
     bad("dates among numbers", '"2024-05-31" is a date or a time', "a,b\n2024-05-31,2\n3,4\n")
     bad("thousands and a decimal comma", '"3.775,33" has marks for thousands. Remove', "a;b\n3.775,33;2\n3;4\n")
     for cell, date in (("05/19/2025", "2025-05-19"), ("08.09.2025", "2025-09-08"), ("2025/5/9", "2025-05-09"),
-                       ("05/06/2025", "2025-05-06 or 2025-06-05"), ("13/6/2025 12:00", "2025-06-13")):
+                       ("05/06/2025", "2025-05-06 or 2025-06-05"),
+                       ("06.03.2025 18:26:30", "2025-03-06 18:26:30"),
+                       ("05/06/2025 6:26 PM", "2025-05-06 hh:mm:ss or 2025-06-05 hh:mm:ss"),
+                       ("13/6/2025 12:00", "2025-06-13 12:00")):
         bad(f"{cell} among numbers", f'"{cell}" is not a number: it looks like a date; write {date},',
             f"a,b\n{cell},2\n3,4\n")
     for cell, hint in (("48.9%", "remove the %"), ("$3.10", "remove the $"),
                        ("7 \u20ac", "remove the \u20ac")):
         bad(f"{cell} among numbers", f'"{cell}" is not a number: {hint},', f"a,b\n{cell},2\n3,4\n")
     text("percent.csv", "a\n" + "".join(f"{k}.5%\n" for k in range(30)))
-    refuse("a column of percents", ['"20.5%" is not a number: remove the %'], "percent.csv", "percent.csv")
+    refuse("a column of percents",
+           ['line 2, column 1 (a): "0.5%" is not a number: remove the %'], "percent.csv", "percent.csv")
     text("percent.csv", "a,b\n" + "".join(f"{k % 9}.5%,{k * k}\n" for k in range(30)))
     check("few percents are a category with a note", any('"0.5%" is not a number: remove the %' in n for n in answer(
         "few percents", "percent.csv", "percent.csv").get("notes", [])))
@@ -538,8 +543,8 @@ def test_lookalikes():
            "refuse")
     many = "a,b\n" + "".join(f"word{k},{k * k % 17}\n" for k in range(40))
     text("many_words.csv", many)
-    refuse("too many words", ['"word20" is not a number, and with more than 20 different texts', "--leave-out a",
-                              "--categories a"], "many_words.csv", "many_words.csv")
+    refuse("too many words", ['line 2, column 1 (a): "word0" is not a number, and with more than 20 different texts',
+                              "--leave-out a", "--categories a"], "many_words.csv", "many_words.csv")
     got = answer("unless it is said", "many_words.csv", "many_words.csv", "--categories", "a")
     check("40 values", len(names(got)) == 41)
 
@@ -622,6 +627,134 @@ def test_dialects_of_programs():
     text("header_made.csv", "a,2020\n" + csv(made))
     got = answer("a word above numbers", "header.csv", "header_made.csv")
     check("a word above numbers: the line is names", names(got) == ["2020", "a"] and got["statistic"] == want)
+
+
+def both_ways(name, form, *words, code=0, arguments=()):
+    """form(count, seed) makes a file; the answer for two of them, and whether these words are noted."""
+    text("way.csv", form(60, 1))
+    text("way_made.csv", form(600, 2))
+    got = answer(name, "way.csv", "way_made.csv", *arguments, code=code)
+    for word in words:
+        check(f"{name}: noted: {word}", noted(got, word), got.get("notes"))
+    return got
+
+
+def test_exports():
+    """Lines and columns that other programs add."""
+    def rows_of(first, line):
+        return lambda count, seed: first + "".join(line(k, x, y) for k, (x, y) in
+                                                   enumerate(normal_rows(count, 2, seed)))
+
+    # pandas names the columns of an array 0, 1, 2, ...
+    plain = both_ways("plain", rows_of("a,b\n", lambda k, x, y: f"{x!r},{y!r}\n"))
+    words = "Line 1 of way.csv (0,1,2,...) was taken as numbers of columns"
+    got = both_ways("pandas", rows_of(",0,1\n", lambda k, x, y: f"{k},{x!r},{y!r}\n"), words)
+    check("pandas: names", names(got) == ["0", "1"] and got["statistic"] == plain["statistic"], got)
+    got = both_ways("pandas without index", rows_of("0,1\n", lambda k, x, y: f"{x!r},{y!r}\n"), words)
+    check("pandas without index: rows", got.get("observed_rows") == 60 and got["statistic"] == plain["statistic"])
+    got = both_ways("a first row of 0,1", rows_of("0,1\n", lambda k, x, y: f"{x!r},{y!r}\n"),
+                    arguments=["--no-header"])
+    check("a first row of 0,1: data if told so", got.get("observed_rows") == 61 and not noted(got, "0,1,2"))
+    both_ways("pandas, one column", rows_of(",0\n", lambda k, x, y: f"{k},{x!r}\n"), words)
+    got = both_ways("one column", rows_of("0\n", lambda k, x, y: f"{x!r}\n"))
+    check("one column: 0 is data", got.get("observed_rows") == 61)
+    make = "awk 'BEGIN {{ srand({{seed}}); {} while (i++ < {{rows}}) print int(2 * rand()) \",\" rand() }}'"
+    text("way.csv", csv([[k % 2, (x * x) % 1] for k, (x,) in enumerate(normal_rows(60, 1, 1))], NAMES))
+    for line in ("", 'print "0,1";'):
+        got = answer("rows of a program are counted", "way.csv", "--generator", make.format(line), "--replicates", 39)
+        check("columns of a program have the names of the recording", names(got) == NAMES, names(got))
+    text("way.csv", csv(normal_rows(60, 2, 1), NAMES))
+    text("way_made.csv", csv(normal_rows(600, 2, 2), ["0", "1"]))
+    got = answer("numbers and names of columns", "way.csv", "way_made.csv")
+    check("numbers and names: by position", names(got) == NAMES and noted(got, "matched by position"), got.get("notes"))
+
+    # columns without names
+    got = both_ways("a spreadsheet", rows_of("a,b,,\n", lambda k, x, y: f"{x!r},{y!r},,\n"),
+                    "2 columns of way.csv have neither a name nor values and were left out")
+    check("a spreadsheet: the same answer", got.get("statistic") == plain["statistic"])
+    both_ways("a comma too many", rows_of("a,b,\n", lambda k, x, y: f"{x!r},{y!r},\n"),
+              "1 column of way.csv has neither a name nor values and was left out")
+    got = both_ways("R's write.table", rows_of('"a"\t"b"\n', lambda k, x, y: f'"{k + 1}"\t{x!r}\t{y!r}\n'),
+                    "The first column of way.csv has no name")
+    check("R's write.table: the same answer", got.get("statistic") == plain["statistic"] and names(got) == NAMES)
+
+    # one file with names, one without
+    text("way_made.csv", csv(normal_rows(600, 2, 3)))
+    check("matched by position", noted(answer("names in one", "same.csv", "way_made.csv"),
+                                       "way_made.csv has no names of columns: they were matched by position."))
+
+    # NA is missing in a category, and a value if told so
+    regions = rows_of("region,x\n", lambda k, x, y: f"{['NA', 'EU', 'ASIA', ''][k % 4]},{x!r}\n")
+    got = both_ways("a region NA", regions,
+                    'Column region: "NA" was taken as a missing value; --categories region keeps it.')
+    check("a region NA: left out", got.get("observed_rows_used") == 30 and "region=NA" not in names(got), names(got))
+    got = both_ways("a region NA, kept", regions, "15 of the 60 rows of way.csv have a missing value",
+                    arguments=["--categories", "region"])
+    check("a region NA, kept: a value", "region=NA" in names(got) and not noted(got, "keeps it"), got.get("notes"))
+    for file, first in (("way.csv", "region,x\n"), ("way_made.csv", "")):
+        text(file, rows_of(first, lambda k, x, y: f"{[1, 'NA', 2][k % 3]},{x!r}\n")(60, len(first)))
+    got = answer("a region NA without names", "way.csv", "way_made.csv", "--categories", "region")
+    check("a region NA without names: a value", "region=NA" in names(got) and not noted(got, "missing"),
+          got.get("notes"))
+
+    # grammar of missing values
+    both_ways("one gap", lambda count, seed: csv(normal_rows(count, 2, seed)) + "1,\n",
+              "1 of the 61 rows of way.csv has a missing value and was left out (column 2: 1 row).")
+
+    # decimal commas are said; marks for thousands are not taken for them
+    both_ways("decimal commas", rows_of("a;b\n", lambda k, x, y: f"{x:.2f};{y:.2f}\n".replace(".", ",")),
+              'Numbers of way.csv have decimal commas: "1,29" is read as 1.29.')
+    for separator, mark in ((";", ","), ("\t", ","), (";", "."), (",", ".")):
+        text("bad.csv", f"a{separator}b\n" + f"2{mark}180{separator}1\n999{separator}2\n12{mark}000{separator}3\n")
+        refuse(f"thousands with {mark} between {separator}",
+               [f'line 2, column 1 (a): "2{mark}180" is 2180 with a mark for thousands, but 2.18 with a decimal mark',
+                '"999" in line 3 has none', "Remove the marks for thousands", f"999{mark}000"], "bad.csv", "made.csv")
+    text("bad.csv", "a\n2.180\n999\n")
+    make = "awk 'BEGIN { srand({seed}); while (i++ < {rows}) print rand() }'"
+    refuse("thousands in a recording", '"2.180" is 2180', "bad.csv", "--generator", make)
+    for name, cells in (("three decimals", ["0.125", "1.250", "100"]), ("small numbers", ["1.250", "2"]),
+                        ("decimals everywhere", ["2.180", "999.000"]), ("other decimals", ["2.180", "999", "2.5"]),
+                        ("large numbers", ["2.180", "999", "2180"]), ("powers", ["2.180", "1e3"])):
+        answer(name, text("way.csv", "a\n" + "\n".join(cells * 30)), "way.csv")
+
+    # lists and hints
+    check("blanks in a list", names(answer("blanks in a list", "same.csv", "made.csv", "--columns", "a , b")) == NAMES)
+    for name in ("Player Note", "pos (x,y)", "$1", "gr\u00f6\u00dfe"):
+        quoted = '"' + name + '"'
+        text("bad.csv", f"a,{quoted}\n" + "".join(f"{k},w{k}\n" for k in range(30)))
+        refuse(f"words in {name}", [f"column 2 ({name})", "--leave-out 2; or", "--categories 2\n"], *["bad.csv"] * 2)
+        text("bad.csv", f"a,{quoted}\n1,2\n3,x\n4,y\n")
+        refuse(f"a word in {name}", ["--leave-out 2, or", "--categories 2\n"], "bad.csv", "bad.csv")
+
+    # what is wrong, and what to do
+    def bad(name, words, content, other="made.csv"):
+        text("bad.csv", content)
+        refuse(name, words, "bad.csv", other)
+    bad("a title", "line 2: 2 fields, but line 1 has 1. Is that a title? Remove it", "My table\na,b\n1,2\n")
+    bad("a title above semicolons", "Is the first line a title? Remove it", "My table\na;b\n1;2\n3;4\n")
+    bad("a title above decimal commas", "line 3: 2 fields, but line 1 has 1. Is that a title?", "Title\na;b\n1;2,5\n")
+    bad("one column of decimal commas", "line 2: 2 fields, but line 1 has 1. Decimal commas?", "a\n1,5\n")
+    bad("names of rows", "line 2: 3 fields, but line 1 has 2. Names of rows?", "a,b\nx,1,2\ny,3,4\n")
+    bad("a separator at the end", "line 2: 3 fields, but line 1 has 2. A separator at the end", "a,b\n1,2,\n3,4,\n")
+    bad("semicolons at the end", "line 2: 3 fields, but line 1 has 2. A separator at the end", "a;b\n1;2;\n3;4;\n")
+    for mark in ("#", "//"):
+        bad(f"a comment {mark}", "line 3: 1 field, but line 1 has 2. A comment? Remove it",
+            f"a,b\n1,2\n{mark} x\n3,4\n")
+    bad("a comma in a text", "line 3: 3 fields, but line 1 has 2. A separator inside a field?", "a,b\n1,x\n3,x,y\n")
+    bad("a short line", "line 3: 2 fields, but line 1 has 3. Fill in what is missing", "a,b,c\n1,2,3\n4,5\n")
+    bad("units", ['line 2, column 1 (a): "m/s" is not a number', "A second line of names or units? Remove line 2"],
+        "a,b\nm/s,kg\n1,2\n3,4\n")
+    text("units.csv", "a,b\nm/s,kg\n1,2\n3,4\n")
+    bad("units in both", "A second line of names or units? Remove line 2", "a,b\nm/s,kg\n1,2\n3,4\n", "units.csv")
+    text("bad.csv", "a,b\n1,2\nx,4\n")
+    check("a word below is no unit", b"units?" not in npksd("bad.csv", "made.csv").stderr)
+    for name, content in (("lines", '{"a": 1, "b": 2}\n{"a": 3, "b": 4}\n'), ("records", '[\n {"a": 1},\n {"a": 2}]\n'),
+                          ("arrays", "[[1, 2], [3, 4]]\n")):
+        bad(f"JSON {name}", "bad.csv: this is JSON; save it as CSV", content)
+    both_ways("names in brackets", rows_of("[m],[kg]\n", lambda k, x, y: f"{x!r},{y!r}\n"))
+    bad("bars", ["Columns are separated by commas, semicolons or tabs", "|"], "a|b\n1|2\n3|4\n")
+    text("words_made.csv", "colour,b\n" + "red,1\nblue,2\n" * 20)
+    bad("names in the other file", "add that line to bad.csv", "red,1\nblue,2\n" * 20, "words_made.csv")
 
 
 # ======== what used to go wrong ========
@@ -799,7 +932,7 @@ def test_npy():
     bad("float16", "float32, float64 or whole numbers", npy(b"\0" * 80, "'<f2'", (20, 2)))
     bad("complex", "float32, float64 or whole numbers", npy(b"\0" * 320, "'<c16'", (10, 2)))
     bad("strings", "numbers of type '<U4'; float32, float64 or whole numbers", npy(b"\0" * 320, "'<U4'", (10, 2)))
-    bad("a record", "numbers of type that is a record; float32",
+    bad("a record", ["an array of records", "structured_to_unstructured(a)"],
         npy(b"\0" * 320, "[('a', '<f8'), ('b', '<f8')]", "(20,)"))
     bad("three dimensions", ["shape (10, 2, 2)", "a.reshape(len(a), -1)"],
         npy(b"\0" * 320, "'<f8'", (10, 2, 2)))
@@ -1395,7 +1528,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
-                     test_dates, test_dialects_of_programs, test_defects, test_report_files, test_copies,
+                     test_dates, test_dialects_of_programs, test_exports, test_defects, test_report_files, test_copies,
                      test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_watch,
                      test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:

@@ -98,7 +98,9 @@ typedef struct table {
     size_t n, columns, bytes; /* rows and columns of the file */
     char **names;             /* columns; (3) where there is no name */
     int named, unnamed_first, comments;
-    char *text, **cells; /* CSV: (n + named) x columns, inside text; row r begins at ... */
+    int numbered;        /* line 1 was 0,1,2,... */
+    size_t empty;        /* columns without name and values: left out */
+    char *text, **cells; /* CSV: names, if any, and n x columns, inside text; row r begins at ... */
     size_t first_cell;   /* ... first_cell + r x columns */
     double *numbers;     /* .npy: n x columns */
     size_t *lines;       /* n; the line, or the number of the row in a .npy file */
@@ -115,6 +117,7 @@ void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
 void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format);
 void table_read(table *t, const char *file, table_format *format);
+void note_table(const table *t, notes *list); /* what was done with lines and columns */
 void table_free(table *t);
 
 /* The columns of `other` in the order of `first`, by name if both have names. Fails if they do not
