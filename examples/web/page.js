@@ -204,9 +204,9 @@ function pairWords([i, j, recorded, expected]) {
         + `(correlation ${recorded.toFixed(2)}, the simulator's ${expected.toFixed(2)})`;
 }
 
-/* Columns at or below the level after adjustment, those that differ most first. What is related to a
-   changed column is marked with it and named apart; if no marked column has changed by itself, the
-   dependence has. */
+/* Columns at or below the level after adjustment, those that differ most first. Those that are
+   marked but hardly changed by themselves are named apart; if no marked column has changed by
+   itself, the dependence has. */
 function differing(v) {
     const order = [0, 1, 2, 3].sort((a, b) =>
         v.adjusted[a] - v.adjusted[b] || v.distances[b] - v.distances[a]);
@@ -232,8 +232,8 @@ function where(v) {
     if (!parts.length)
         parts.push("no single column or pair stands out; nearest to it: column "
             + columnWords(v, nearest));
-    const also = related.length ? ` Marked only because ${related.length > 1 ? "they are" : "it is"} `
-        + `related to ${columns.length > 1 ? "these" : "it"}: `
+    const also = related.length ? ` Marked with ${columns.length > 1 ? "them" : "it"}, but hardly `
+        + `changed by ${related.length > 1 ? "themselves" : "itself"}: `
         + `${related.map((i) => COORDINATES[i].name.toLowerCase()).join(", ")}.` : "";
     return `${parts.join("; ")}.${also}`;
 }
