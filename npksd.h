@@ -1597,7 +1597,6 @@ typedef struct npksdi_ruler {
     X(uint32_t, counts_, margins, NPKSDI_CODES + 1, WORDS(NPKSDI_CONSTANT))                        \
     X(npksd_real, means_, margins, 1, REALS(-most, most))                                          \
     X(npksd_real, squares_, margins, 1, REALS(0, 10))                                              \
-    X(npksd_real, tails_, margins, 1, REALS(-10, 10))                                              \
     X(uint32_t, paired_, owner->pair_columns_, 1, WORDS(m - 1))                                    \
     X(npksd_real, correlations_, owner->pair_columns_, pairs, REALS(-1, 1))                        \
     /* waves: vectors that MMD's frequencies are made of; mean cosines and sines */                \
@@ -3011,7 +3010,7 @@ static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_r
         numbers[2] = npksdi_max(numbers[2], spread[i]);
         numbers[3] += moments[1] - model->squares_[i];
         numbers[4] += spread[i] * spread[i];
-        numbers[5] += moments[2] - model->tails_[i];
+        numbers[5] += moments[2]; /* the pilot's mean is what it is compared with */
     }
 }
 
@@ -3968,7 +3967,6 @@ static void npksdi_refer_item(npksd_tester *t, size_t k)
         npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
         model->means_[k] /= R;
         model->squares_[k] = moments[1];
-        model->tails_[k] = moments[2];
         w->score_mean_[k] = moments[0];
         w->score_inverse_[k] = moments[3];
         return;
