@@ -307,6 +307,26 @@ TEST first_scale_counts(int kernel)
     PASS();
 }
 
+/* Far apart: kernels have a least value, which is the same for one that is made by squaring another. */
+TEST least_kernel_is_the_same(void)
+{
+    static const npksd_real quarter = (npksd_real)0.25;
+    npksd_options options = npksd_default_options();
+    npksd_real rows[2] = { 0, 0 }, scores[2] = { 0, 0 }, own, squared;
+    options.statistic = NPKSD_STATISTIC_U;
+    for (rows[1] = 2; rows[1] < 1000; rows[1] *= 2) { /* r^2/2 = 2 ... 131072 */
+        options.bandwidth = 1;
+        options.scale_count = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &own));
+        options.bandwidth = 2;
+        options.scales = &quarter;
+        options.scale_count = 1;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &squared));
+        ASSERT_AGREE("squared", 1, (double)squared / (double)own, either(1e-12, 1e-4));
+    }
+    PASS();
+}
+
 /* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
@@ -386,6 +406,7 @@ SUITE(suite_statistic)
     RUN_TEST(exponential_to_the_last_digits);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
+    RUN_TEST(least_kernel_is_the_same);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(features_converge);
