@@ -8,7 +8,7 @@ static npksd_real data[SMALL_N * SMALL_M];
 
 enum {
     BLOB_FORMAT = 8, BLOB_REAL = 12, BLOB_N = 32, BLOB_M = 40, BLOB_SCALE_COUNT = 104, BLOB_SUMMARY = 120,
-    BLOB_ESTIMATOR = 124
+    BLOB_ESTIMATOR = 124, BLOB_REALS = 152
 };
 
 typedef struct blob {
@@ -386,6 +386,25 @@ TEST hostile_shape(void)
     PASS();
 }
 
+/* All flags that there are, and one more. Before them: alpha, smooth, bandwidth, and no scales. */
+TEST hostile_flags(void)
+{
+    npksd_options options = small_options();
+    blob b;
+    int loaded = 0;
+    ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
+    unsigned char *flags = b.bytes + BLOB_REALS + 3 * sizeof(npksd_real);
+    put_word(flags, 2 * NPKSD_FLAG_PARTIAL_BLOCK - 1, 4);
+    sign_blob(b.bytes, b.size);
+    CHECK_CALL(harmless(b.bytes, b.size, &loaded));
+    ASSERT(loaded);
+    put_word(flags, 2 * NPKSD_FLAG_PARTIAL_BLOCK, 4);
+    sign_blob(b.bytes, b.size);
+    CHECK_CALL(refused(b.bytes, b.size));
+    free(b.bytes);
+    PASS();
+}
+
 /* A blob that asks for a callback would call nothing. */
 TEST hostile_callbacks(void)
 {
@@ -536,6 +555,7 @@ SUITE(suite_blob)
     RUN_TEST(hostile_weights);
     RUN_TEST(hostile_deviations);
     RUN_TEST(hostile_shape);
+    RUN_TEST(hostile_flags);
     RUN_TEST(hostile_callbacks);
     RUN_TEST1(blob_of_equal_scales, "scales=1,1");
     RUN_TEST1(blob_of_equal_scales, "scales=0.5,2,0.5,0.5,2 stein mirror");
