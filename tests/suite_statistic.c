@@ -282,6 +282,29 @@ TEST exponential_to_the_last_digits(void)
     PASS();
 }
 
+/* Two rows at +-z, scores 1 and 0, frequency 1: V = (cos^2 z + (sin z + 2 cos z)^2) / 4. */
+TEST sine_to_the_last_digits(void)
+{
+    static const npksd_real one = 1;
+    npksd_options options = npksd_default_options();
+    npksd_real rows[2], scores[2] = { 1, 0 }, found;
+    chosen_normals chosen = { &one, 1, 1, SIZE_MAX, 0 };
+    options.statistic = NPKSD_STATISTIC_V;
+    options.bandwidth = 1;
+    options.features = 1;
+    options.rng.next_fn = chosen_next;
+    options.rng.seek_fn = chosen_seek;
+    options.rng.user_data = &chosen;
+    for (int k = -800; k <= 800; k++) {
+        double z = (double)k / 64;
+        rows[0] = (npksd_real)z;
+        rows[1] = (npksd_real)-z;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &found));
+        ASSERT_IN_RANGE((pow(cos(z), 2) + pow(sin(z) + 2 * cos(z), 2)) / 4, (double)found, either(1e-14, 3e-6));
+    }
+    PASS();
+}
+
 /* scales: only the first counts, and it multiplies the square of the bandwidth. */
 TEST first_scale_counts(int kernel)
 {
@@ -404,6 +427,7 @@ SUITE(suite_statistic)
         RUN_TESTp(random_statistics, k / 2, k % 2);
     }
     RUN_TEST(exponential_to_the_last_digits);
+    RUN_TEST(sine_to_the_last_digits);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
     RUN_TEST(least_kernel_is_the_same);
