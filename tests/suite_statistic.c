@@ -283,11 +283,11 @@ TEST exponential_to_the_last_digits(void)
 }
 
 /* Two rows at +-z, scores 1 and 0, frequency 1: V = (cos^2 z + (sin z + 2 cos z)^2) / 4. */
-TEST sine_to_the_last_digits(void)
+static npksd_status statistic_of_angle(double z, npksd_real *found)
 {
     static const npksd_real one = 1;
     npksd_options options = npksd_default_options();
-    npksd_real rows[2], scores[2] = { 1, 0 }, found;
+    npksd_real rows[2], scores[2] = { 1, 0 };
     chosen_normals chosen = { &one, 1, 1, SIZE_MAX, 0 };
     options.statistic = NPKSD_STATISTIC_V;
     options.bandwidth = 1;
@@ -295,12 +295,30 @@ TEST sine_to_the_last_digits(void)
     options.rng.next_fn = chosen_next;
     options.rng.seek_fn = chosen_seek;
     options.rng.user_data = &chosen;
+    rows[0] = (npksd_real)z;
+    rows[1] = (npksd_real)-z;
+    return npksd_statistic(rows, scores, 2, 1, NULL, &options, found);
+}
+
+TEST sine_to_the_last_digits(void)
+{
+    npksd_real found;
     for (int k = -800; k <= 800; k++) {
         double z = (double)k / 64;
-        rows[0] = (npksd_real)z;
-        rows[1] = (npksd_real)-z;
-        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &found));
+        ASSERT_STATUS(NPKSD_OK, statistic_of_angle(z, &found));
         ASSERT_IN_RANGE((pow(cos(z), 2) + pow(sin(z) + 2 * cos(z), 2)) / 4, (double)found, either(1e-14, 3e-6));
+    }
+    PASS();
+}
+
+/* Angles end at 1e9 (float: 1e4), where quarter turns still fit an int. */
+TEST sine_of_large_angles(void)
+{
+    npksd_real largest, larger;
+    ASSERT_STATUS(NPKSD_OK, statistic_of_angle(either(1.001e9, 1.001e4), &largest));
+    for (double factor = 2; factor < 1e6; factor *= 3) {
+        ASSERT_STATUS(NPKSD_OK, statistic_of_angle(either(1e9, 1e4) * factor, &larger));
+        ASSERT_AGREE("beyond", largest, larger, 0);
     }
     PASS();
 }
@@ -428,6 +446,7 @@ SUITE(suite_statistic)
     }
     RUN_TEST(exponential_to_the_last_digits);
     RUN_TEST(sine_to_the_last_digits);
+    RUN_TEST(sine_of_large_angles);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
     RUN_TEST(least_kernel_is_the_same);
