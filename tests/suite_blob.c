@@ -8,7 +8,7 @@ static npksd_real data[SMALL_N * SMALL_M];
 
 enum {
     BLOB_FORMAT = 8, BLOB_REAL = 12, BLOB_N = 32, BLOB_M = 40, BLOB_SCALE_COUNT = 104, BLOB_SUMMARY = 120,
-    BLOB_ESTIMATOR = 124
+    BLOB_ESTIMATOR = 124, BLOB_REALS = 152
 };
 
 typedef struct blob {
@@ -332,6 +332,26 @@ TEST hostile_weights(void)
     PASS();
 }
 
+/* Numbers are divided by the deviations of a pilot: here two, before two skewnesses and the null. */
+TEST hostile_deviations(void)
+{
+    npksd_options options = small_options();
+    blob b;
+    set_options(&options, "mmd");
+    ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
+    for (size_t k = 0; k < 2; k++) {
+        size_t behind = 2 + 2 + SMALL_REPLICATES - k;
+        unsigned char kept[sizeof(npksd_real)], *at = b.bytes + b.size - 8 - behind * sizeof kept;
+        memcpy(kept, at, sizeof kept);
+        put_real(at, 0);
+        sign_blob(b.bytes, b.size);
+        CHECK_CALL(refused(b.bytes, b.size));
+        memcpy(at, kept, sizeof kept);
+    }
+    free(b.bytes);
+    PASS();
+}
+
 /* A blob says how many rows a check reads, and how much memory it takes. */
 TEST hostile_shape(void)
 {
@@ -363,6 +383,25 @@ TEST hostile_shape(void)
     }
     free(b.bytes);
     ASSERTm("more rows need no longer blob: shape must tell", loads > 0 && other_shapes > 0);
+    PASS();
+}
+
+/* All flags that there are, and one more. Before them: alpha, smooth, bandwidth, and no scales. */
+TEST hostile_flags(void)
+{
+    npksd_options options = small_options();
+    blob b;
+    int loaded = 0;
+    ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
+    unsigned char *flags = b.bytes + BLOB_REALS + 3 * sizeof(npksd_real);
+    put_word(flags, 2 * NPKSD_FLAG_PARTIAL_BLOCK - 1, 4);
+    sign_blob(b.bytes, b.size);
+    CHECK_CALL(harmless(b.bytes, b.size, &loaded));
+    ASSERT(loaded);
+    put_word(flags, 2 * NPKSD_FLAG_PARTIAL_BLOCK, 4);
+    sign_blob(b.bytes, b.size);
+    CHECK_CALL(refused(b.bytes, b.size));
+    free(b.bytes);
     PASS();
 }
 
@@ -442,6 +481,23 @@ TEST blob_of_equal_scales(const char *words)
     PASS();
 }
 
+/* A blob holds what a check needs and no more: for one more bump a factor and coordinates, in every column. */
+TEST blob_of_one_more_bump(const char *words, size_t numbers)
+{
+    size_t sizes[2];
+    for (size_t k = 0; k < 2; k++) {
+        npksd_options options = small_options();
+        blob b;
+        set_options(&options, words);
+        options.basis = 7 + k;
+        ASSERT_STATUS(NPKSD_OK, make_blob(&b, &options, SMALL_N, SMALL_M));
+        sizes[k] = b.size;
+        free(b.bytes);
+    }
+    ASSERT_EQ_FMT(SMALL_M * numbers * sizeof(npksd_real), sizes[1] - sizes[0], "%zu");
+    PASS();
+}
+
 /* Saved, loaded and saved again: the same bytes. */
 TEST blob_of_a_loaded_tester(size_t v)
 {
@@ -497,9 +553,14 @@ SUITE(suite_blob)
     RUN_TEST1(hostile_everywhere, 0);
     RUN_TEST1(hostile_everywhere, 1);
     RUN_TEST(hostile_weights);
+    RUN_TEST(hostile_deviations);
     RUN_TEST(hostile_shape);
+    RUN_TEST(hostile_flags);
     RUN_TEST(hostile_callbacks);
     RUN_TEST1(blob_of_equal_scales, "scales=1,1");
     RUN_TEST1(blob_of_equal_scales, "scales=0.5,2,0.5,0.5,2 stein mirror");
+    RUN_TESTp(blob_of_one_more_bump, "rbf none", 2);
+    RUN_TESTp(blob_of_one_more_bump, "rbf neighbours", 4);
+    RUN_TESTp(blob_of_one_more_bump, "rbf all", 2);
     RUN_TEST(shape_of_testers);
 }

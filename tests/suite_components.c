@@ -207,6 +207,7 @@ static const problem problems[] = {
     { "only_mmd", SHAPE_TIES, 100, 1, "mmd" },
     { "only_mmd_whatever_else", SHAPE_CHAIN, 17, 3, "mmd imq scales=0.5,3 resample=2" },
     { "only_mmd_linear_time", SHAPE_CHAIN, 17, 3, "mmd features=12" },
+    { "only_moment_linear_time", SHAPE_CHAIN, 17, 18, "moment features=3" },
     { "only_mmd_unscaled", SHAPE_FAR, 17, 3, "mmd unscaled" },
     { "only_margin", SHAPE_CHAIN, 17, 3, "margin" },
     { "only_margin", SHAPE_TIES, 100, 2, "margin" },
@@ -641,6 +642,82 @@ TEST rounding_is_no_rank(const char *words)
     PASS();
 }
 
+/* The same for sums over columns. There are two kinds, alike in spread and not in tails: in one half of the columns and
+   in the other, then the other way round; and in other halves. */
+static int turning_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *calls)
+{
+    size_t turn = (*(size_t *)calls)++;
+    npksd_uniform(rng); /* a generator uses it */
+    for (size_t a = 0; a < count; a++)
+        for (size_t j = 0; j < m; j++) {
+            int first = (j + turn / 2) % m < m / 2, far_out = a < count / 8 ? 2 : a < count / 4 ? -2 : 0;
+            rows[a * m + j] = (npksd_real)(first == (turn % 2 == 0) ? far_out : a % 2 ? 1 : -1);
+        }
+    return 0;
+}
+
+TEST order_of_columns_is_no_rank(void)
+{
+    enum { N = 40, M = 20 };
+    npksd_options options = component_options();
+    npksd_real rows[N * M];
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 62);
+    npksd_tester *tester;
+    npksd_result result;
+    size_t calls = 0;
+    set_options(&options, "margin");
+    options.fit_rows = 10 * N;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, turning_sample, &calls, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (calls = 0; calls < M;) {
+        turning_sample(rows, N, M, &rng, &calls);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+        ASSERT_AGREE("p", 1, result.p_value, 0);
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* Many rows next to 0, x, x, -x, -x, ... with scores c, -c, ...: MOMENT's U is 1 - c^2 / (n - 1), also in float. */
+static int small_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    npksd_uniform(rng); /* a generator uses it */
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = (npksd_real)(k / m % 4 < 2 ? 1e-6 : -1e-6);
+    return 0;
+}
+
+static int alternating_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *size)
+{
+    (void)rows;
+    for (size_t k = 0; k < count * m; k++)
+        scores[k] = *(const npksd_real *)size * (npksd_real)(k / m % 2 ? -1 : 1);
+    return 0;
+}
+
+TEST moments_of_many_rows(void)
+{
+    enum { N = 200000 };
+    npksd_options options = component_options();
+    npksd_real *rows = new_reals(N), size = (npksd_real)12345.67;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 63);
+    npksd_result result;
+    set_options(&options, "score_callback moment u features=1 unscaled bandwidth=1 pilot=0");
+    options.score_fn = alternating_score;
+    options.score_user_data = &size;
+    options.alpha = (npksd_real)0.5;
+    options.replicates = 1;
+    small_sample(rows, N, 1, &rng, NULL);
+    ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, 1, small_sample, NULL, &options, &result));
+    double expected = 1 - (double)size * (double)size / (N - 1);
+    ASSERT_AGREE("U", 1, (double)result.statistic / expected, either(1e-10, 1e-4));
+    free(rows);
+    PASS();
+}
+
 /* Without scaling a unit is a matter of the bandwidth alone (but for MOMENT and its 1 + x.y). */
 typedef struct unit_sample {
     test_shape shape;
@@ -703,6 +780,8 @@ SUITE(suite_components)
     RUN_TESTp(rounding_is_no_rank, "mmd");
     RUN_TESTp(rounding_is_no_rank, "margin");
     RUN_TESTp(rounding_is_no_rank, "pair");
+    RUN_TEST(order_of_columns_is_no_rank);
+    RUN_TEST(moments_of_many_rows);
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror mmd margin pair");
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror imq");
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror features=11");

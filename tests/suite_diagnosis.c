@@ -431,6 +431,7 @@ static const problem problems[] = {
     { "redrawn", SHAPE_CHAIN, 17, 5, "resample=3 redraw" },
     { "linear_time", SHAPE_CHAIN, 17, 3, "features=13" },
     { "linear_time", SHAPE_CHAIN, 1, 2, "features=13" },
+    { "linear_time_one_frequency", SHAPE_CHAIN, 17, 3, "features=1" },
     { "linear_time_resampled", SHAPE_CHAIN, 17, 5, "features=17 resample=3" },
     { "linear_time_without_base", SHAPE_CHAIN, 17, 3, "features=8 scales=0.5" },
     { "linear_time_scalar", SHAPE_CHAIN, 17, 3, "features=8 scalar no_diagnose" },
@@ -672,6 +673,34 @@ TEST flags_are_set(void)
     PASS();
 }
 
+/* A column that never changes has no deviation: any move is as large as a number can be. */
+TEST shift_of_a_constant_column(void)
+{
+    npksd_real rows[SMALL_N * SMALL_M], shift[SMALL_M];
+    npksd_options options = small_options();
+    npksd_tester *tester;
+    npksd_result result;
+    npksd_diagnosis found;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 83);
+    double most = either(DBL_MAX, (double)FLT_MAX);
+    int kind = 2;
+    memset(&found, 0, sizeof found);
+    found.coordinate_shift = shift;
+    options.diagnose = 1;
+    flagged_sample(rows, SMALL_N, SMALL_M, &rng, &kind);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, flagged_sample, &kind, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (int move = -1; move <= 1; move++) {
+        rows[1] = (npksd_real)(-3 + move);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
+        ASSERT_AGREE("shift", move * most, shift[1], 0);
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 /* More than 5 % of the kept values equal another one: 5 of 100 are not enough, 6 are. */
 typedef struct repeats {
     size_t count, calls;
@@ -725,5 +754,6 @@ SUITE(suite_diagnosis)
     }
     RUN_TEST(out_of_range_is_counted);
     RUN_TEST(flags_are_set);
+    RUN_TEST(shift_of_a_constant_column);
     RUN_TEST(ties_begin_above_five_percent);
 }

@@ -355,6 +355,15 @@ TEST pilot_is_not_needed_for_one_number(void)
     PASS();
 }
 
+TEST as_large_as_can_be(void)
+{
+    npksd_options options = small_options();
+    ASSERT(!npksd_options_problem(&options, 1, 4000000));
+    ASSERT(npksd_options_problem(&options, 1, 4000001));
+    ASSERT(npksd_options_problem(&options, 268435457, 1));
+    PASS();
+}
+
 /* ======== null pointers ======== */
 
 TEST null_pointers_to_create(void)
@@ -1172,6 +1181,7 @@ SUITE(suite_errors)
     run_table(1, good_cases, sizeof good_cases / sizeof good_cases[0]);
     RUN_TEST(every_variant_is_good);
     RUN_TEST(pilot_is_not_needed_for_one_number);
+    RUN_TEST(as_large_as_can_be);
     RUN_TEST(null_pointers_to_create);
     RUN_TEST(null_pointers_to_test);
     RUN_TEST(null_pointers_to_test_diagnose);

@@ -134,6 +134,19 @@ TEST median_of_mixed_sizes(void)
     PASS();
 }
 
+/* One number that is not 0, wherever it is: its square would be too large, or 0. */
+TEST median_of_one_number(void)
+{
+    for (size_t k = 0; k < 8; k++) {
+        double size = k < 4 ? either(1e300, 1e30) : either(1e-300, 1e-30);
+        npksd_real rows[4] = { 0, 0, 0, 0 }, out;
+        rows[k % 4] = (npksd_real)size;
+        ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, 2, 2, NULL, &out));
+        ASSERT_AGREE("the number itself", 1, (double)out / size, either(1e-12, 1e-5));
+    }
+    PASS();
+}
+
 static int dice_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     (void)user_data;
@@ -169,5 +182,6 @@ SUITE(suite_median)
     }
     RUN_TEST(median_of_any_size);
     RUN_TEST(median_of_mixed_sizes);
+    RUN_TEST(median_of_one_number);
     RUN_TEST(dice_with_default_fit);
 }

@@ -185,8 +185,8 @@ TEST ties_are_random(void)
     npksd_options options = small_options();
     size_t counts[2][BINS] = { { 0 } }, equal = 0;
     watch w;
-    for (size_t r = 0; r < B; r++)
-        null_values[r] = (npksd_real)(r % 2 ? 1 + 1e-9 : 1); /* apart by rounding only */
+    for (size_t r = 0; r < B; r++) /* apart by rounding only: in the last bits */
+        null_values[r] = (npksd_real)(1 + ldexp((double)(r % 8), sizeof(npksd_real) == 8 ? -52 : -23));
     ASSERT_STATUS(NPKSD_OK, prepare(&w, &options, null_values));
     for (uint64_t seed = 0; seed < SEEDS; seed++) {
         ASSERT_STATUS(NPKSD_OK, npksd_monitor_begin(&w.monitor, (npksd_real)0.05, 2, test_seed + seed));

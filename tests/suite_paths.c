@@ -493,6 +493,24 @@ TEST a_given_score_needs_no_fit(void)
     PASS();
 }
 
+/* An item of the solution is a matrix: one for every column, or one for all if they have the same features. */
+TEST one_matrix_for_all_columns(void)
+{
+    for (size_t m = 2; m < 5; m++) {
+        size_t totals[2], done;
+        for (int shared = 0; shared < 2; shared++) {
+            npksd_options options = quick_options();
+            npksd_tester *tester = NULL;
+            set_options(&options, shared ? "rbf all" : "rbf none");
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, m, chain_sample, NULL, &options));
+            npksd_tester_progress(tester, &done, totals + shared);
+            npksd_tester_destroy(tester);
+        }
+        ASSERT_EQ_FMT(m - 1, totals[0] - totals[1], "%zu");
+    }
+    PASS();
+}
+
 /* One number; to diagnose, one more for every column, their largest, and the largest pair. */
 TEST width_of_replicates(void)
 {
@@ -687,6 +705,7 @@ SUITE(suite_paths)
     RUN_TEST(rng_without_streams_and_workers);
     RUN_TEST(bootstrap_has_no_replicates);
     RUN_TEST(a_given_score_needs_no_fit);
+    RUN_TEST(one_matrix_for_all_columns);
     RUN_TEST(width_of_replicates);
     RUN_TEST(arguments_of_samples);
     RUN_TEST(arguments_of_trials);

@@ -345,6 +345,16 @@ TEST degree_basis_and_ridge(void)
     PASS();
 }
 
+/* More than two numbers in t: they enter as they are, whatever the degree. */
+TEST degree_of_many_summaries(int estimator)
+{
+    fit_case c = { estimator, NPKSD_SUMMARY_ALL, 5, 20, 150, SHAPE_SKEW, 1, 0 };
+    npksd_options options = case_options(&c);
+    options.degree = 2;
+    CHECK_CALL(run_fit(&c, options));
+    PASS();
+}
+
 /* RBF: more centres than kept rows are as many as there are rows. */
 TEST few_rows_for_centres(void)
 {
@@ -616,6 +626,8 @@ SUITE(suite_scores)
     RUN_TEST(rows_of_data_sets);
     RUN_TEST(data_sets_of_a_fit);
     RUN_TEST(degree_basis_and_ridge);
+    RUN_TESTp(degree_of_many_summaries, NPKSD_ESTIMATOR_POLY);
+    RUN_TESTp(degree_of_many_summaries, NPKSD_ESTIMATOR_SPLINE);
     RUN_TEST(few_rows_for_centres);
     RUN_TEST(collinear_features_are_no_error);
     RUN_TESTp(undrawn_coordinates_have_score_0, 0);

@@ -282,6 +282,47 @@ TEST exponential_to_the_last_digits(void)
     PASS();
 }
 
+/* Two rows at +-z, scores 1 and 0, frequency 1: V = (cos^2 z + (sin z + 2 cos z)^2) / 4. */
+static npksd_status statistic_of_angle(double z, npksd_real *found)
+{
+    static const npksd_real one = 1;
+    npksd_options options = npksd_default_options();
+    npksd_real rows[2], scores[2] = { 1, 0 };
+    chosen_normals chosen = { &one, 1, 1, SIZE_MAX, 0 };
+    options.statistic = NPKSD_STATISTIC_V;
+    options.bandwidth = 1;
+    options.features = 1;
+    options.rng.next_fn = chosen_next;
+    options.rng.seek_fn = chosen_seek;
+    options.rng.user_data = &chosen;
+    rows[0] = (npksd_real)z;
+    rows[1] = (npksd_real)-z;
+    return npksd_statistic(rows, scores, 2, 1, NULL, &options, found);
+}
+
+TEST sine_to_the_last_digits(void)
+{
+    npksd_real found;
+    for (int k = -800; k <= 800; k++) {
+        double z = (double)k / 64;
+        ASSERT_STATUS(NPKSD_OK, statistic_of_angle(z, &found));
+        ASSERT_IN_RANGE((pow(cos(z), 2) + pow(sin(z) + 2 * cos(z), 2)) / 4, (double)found, either(1e-14, 3e-6));
+    }
+    PASS();
+}
+
+/* Angles end at 1e9 (float: 1e4), where quarter turns still fit an int. */
+TEST sine_of_large_angles(void)
+{
+    npksd_real largest, larger;
+    ASSERT_STATUS(NPKSD_OK, statistic_of_angle(either(1.001e9, 1.001e4), &largest));
+    for (double factor = 2; factor < 1e6; factor *= 3) {
+        ASSERT_STATUS(NPKSD_OK, statistic_of_angle(either(1e9, 1e4) * factor, &larger));
+        ASSERT_AGREE("beyond", largest, larger, 0);
+    }
+    PASS();
+}
+
 /* scales: only the first counts, and it multiplies the square of the bandwidth. */
 TEST first_scale_counts(int kernel)
 {
@@ -303,6 +344,26 @@ TEST first_scale_counts(int kernel)
         ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &out));
         ASSERT_AGREE("scale", ref_statistic(&data, NPKSD_STATISTIC_V), out,
                      statistic_bound(ref_mean_pair(&data, absolute_pair, NPKSD_STATISTIC_V)));
+    }
+    PASS();
+}
+
+/* Far apart: kernels have a least value, which is the same for one that is made by squaring another. */
+TEST least_kernel_is_the_same(void)
+{
+    static const npksd_real quarter = (npksd_real)0.25;
+    npksd_options options = npksd_default_options();
+    npksd_real rows[2] = { 0, 0 }, scores[2] = { 0, 0 }, own, squared;
+    options.statistic = NPKSD_STATISTIC_U;
+    for (rows[1] = 2; rows[1] < 1000; rows[1] *= 2) { /* r^2/2 = 2 ... 131072 */
+        options.bandwidth = 1;
+        options.scale_count = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &own));
+        options.bandwidth = 2;
+        options.scales = &quarter;
+        options.scale_count = 1;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &squared));
+        ASSERT_AGREE("squared", 1, (double)squared / (double)own, either(1e-12, 1e-4));
     }
     PASS();
 }
@@ -384,8 +445,11 @@ SUITE(suite_statistic)
         RUN_TESTp(random_statistics, k / 2, k % 2);
     }
     RUN_TEST(exponential_to_the_last_digits);
+    RUN_TEST(sine_to_the_last_digits);
+    RUN_TEST(sine_of_large_angles);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
+    RUN_TEST(least_kernel_is_the_same);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(features_converge);
