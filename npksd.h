@@ -2745,7 +2745,6 @@ static void npksdi_frequency_row_sums(const npksdi_model *model, npksdi_scratch 
     size_t F = model->options_.features, base = model->base_, columns = w->columns_;
     const npksd_real *cosine = w->phases_ + 2 * base * NPKSDI_T * NPKSDI_T;
     const npksd_real *sine = cosine + NPKSDI_T * NPKSDI_T;
-    NPKSD_MEMSET(w->row_sums_, 0, model->panels_ * NPKSDI_T * sizeof *cosine);
     for (size_t p = 0; p < model->panels_; p++)
         for (size_t f = 0; f < F; f++) {
             if (f % NPKSDI_T == 0)
@@ -3181,8 +3180,8 @@ static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
         return l >= model->number_count_ + model->m_ ? r : tiny;
     switch (number->kind_) {
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
-    case NPKSD_COMPONENT_MARGIN: /* tails are fourth powers, up to 50 */
-        return number->at_ == 5 ? 64 * r : number->at_ == 1 || number->at_ == 4 ? r * r : r;
+    case NPKSD_COMPONENT_MARGIN: /* two-sided: sums over columns, of fourth powers up to 50 */
+        return number->two_sided_ ? 64 * r : number->at_ == 1 || number->at_ == 4 ? r * r : r;
     case NPKSD_COMPONENT_PAIR: return r;
     default: return tiny;
     }
@@ -4778,7 +4777,6 @@ static npksd_status npksdi_run_stopping(npksd_tester *t, const npksd_real *obser
     NPKSDI_TRY(npksdi_observe(t, observed));
     NPKSDI_TRY(npksdi_advance_check(t, &items));
     npksdi_describe(t, result); /* before the replicates need the scratch */
-    t->schedule_.check_total_ = 0;
     npksd_real tolerance = npksdi_tolerance(&t->model_, result->statistic, 0);
     for (; used < t->model_.replicates_ && reached < h; used++) {
         items = npksdi_data_set_items(t);
