@@ -110,8 +110,8 @@ int main(void)
         passed += good != 0;
         failed += good == 0;
     }
-    printf("float and double differ by at most %.2g of size and spread (allowed %g)\n%u passed, %u failed\n", worst, BOUND,
-           passed, failed);
+    printf("float and double differ by at most %.2g of size and spread (allowed %g)\n%u passed, %u failed\n", worst,
+           BOUND, passed, failed);
     return failed > 0;
 }
 #endif

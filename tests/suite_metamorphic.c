@@ -79,7 +79,8 @@ static int near_answer(const answer *a, const answer *b, double bound)
 {
     double near = 0;
     for (size_t r = 0; r < TRIAL_REPLICATES && bound > 0.01; r++)
-        near += fabs((double)(a->null_values[r] - a->result.statistic)) < 2 * bound * (1 + fabs((double)a->null_values[r]));
+        near += fabs((double)(a->null_values[r] - a->result.statistic))
+            < 2 * bound * (1 + fabs((double)a->null_values[r]));
     int good = agree("T", (double)a->result.statistic, (double)b->result.statistic,
                      bound * (1 + fabs((double)a->result.statistic)));
     for (size_t r = 0; r < TRIAL_REPLICATES; r++)
@@ -659,8 +660,9 @@ TEST power_is_many_checks(void)
         double low, high;
         far.unit = trial_below(&s.rng, 2) ? factor : NULL;
         recorder_begin(&log, trial_sample, &far, &unused); /* its rows are wanted, not its rng */
-        ASSERT_STATUSm(about(&s.t), NPKSD_OK, npksd_power(s.t.n, s.t.m, trial_sample, &s.t.source, recorder_sample, &log,
-                                                          &s.t.options, RUNS, &power));
+        ASSERT_STATUSm(about(&s.t), NPKSD_OK,
+                       npksd_power(s.t.n, s.t.m, trial_sample, &s.t.source, recorder_sample, &log,
+                                   &s.t.options, RUNS, &power));
         ASSERT_EQ_FMT((size_t)RUNS, log.calls, "%zu");
         ASSERT_STATUS(NPKSD_OK, create(&s.t, &tester));
         ASSERT_STATUS(NPKSD_OK, finish(tester));

@@ -838,8 +838,8 @@ TEST numbers_next_to_nothing(void)
     PASS();
 }
 
-/* A column that is 0 in all rows, here and there, was named when another column shrank: its share of the Stein statistic
-   is made of the distances between rows. A value off the constant is still seen. */
+/* A column that is 0 in all rows, here and there, was named when another column shrank: its share of the Stein
+   statistic is made of the distances between rows. A value off the constant is still seen. */
 static int half_constant_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     (void)user_data;

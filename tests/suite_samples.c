@@ -50,8 +50,8 @@ TEST replicates_are_rows_of_the_pool(void)
     PASS();
 }
 
-/* Each choice of blocks must be as likely as any other. One of 31, or of 11: each equally often. Two of 62: 1891 pairs, of which 1999 draws show
-   1891 (1 - exp(-1999/1891)) = 1234, deviation 16. Blocks of two rows. */
+/* Each choice of blocks must be as likely as any other. One of 31, or of 11: each equally often. Two of 62: 1891
+   pairs, of which 1999 draws show 1891 (1 - exp(-1999/1891)) = 1234, deviation 16. Blocks of two rows. */
 TEST blocks_of_a_pool(size_t all)
 {
     enum { B = 1999 };
