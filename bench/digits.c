@@ -411,16 +411,15 @@ static void write_section(void)
     fprintf(f, "![rejection rates on images](results/digits.svg)\n\n");
     write_table(f);
     fprintf(f, "NP-KSD and NP-KSD_m are the paper's statistic to the letter (SCALAR form, V, one "
-            "bandwidth, pixels not scaled) with scores in closed form. Observed and held-out "
-            "generated rows are permuted, which makes the test exact; the authors' code draws its "
-            "replicates with replacement from the rows it was trained on.\n\n");
+            "bandwidth, pixels not scaled) with scores in closed form. A replicate is drawn without "
+            "replacement from observed and generated rows together, which makes the test exact; the "
+            "authors' code draws with replacement from the rows it was trained on.\n\n");
     write_sign(f);
     fprintf(f, "Differences from the paper: images are averaged to 7 x 7 and 8 x 8 pixels here (28 "
             "x 28 and 32 x 32 there); the generators are not the authors' own; observed rows come "
             "from training images (there from the test set). DCGAN, NCSN and CIFAR-10.1 are run "
             "when their files are in the folder. \"Contrast 0.9\" is not in the paper: the "
-            "contrast of the observed images is reduced by a tenth. Many pixels are exactly 0; for "
-            "such data the header recommends `smooth = 0.1`.\n");
+            "contrast of the observed images is reduced by a tenth.\n");
     draw_figure();
     runner_section_end(&all, f);
 }
