@@ -428,9 +428,10 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
                                                    npksd_real *null_values);
 /* The same question when synthetic rows are all you have of the generator. Observed and synthetic
    rows form one pool: it is "the generator" of the diagnosis, the fit draws as many of its rows as
-   it would from a generator, and a replicate is n of them, all without replacement. Exact if rows
-   (or blocks) from one source are exchangeable. With few synthetic rows, modes that the generator
-   lacks are harder to see: also look at result.out_of_range. Not with the wild bootstrap. */
+   it would from a generator, and a replicate is n rows of the pool, drawn without replacement.
+   Exact if rows (or blocks) from one source are exchangeable. With few synthetic rows, modes that
+   the generator lacks are harder to see: also look at result.out_of_range. Not with the wild
+   bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -441,7 +442,8 @@ NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn samp
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
 /* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
-   own data: not too many p-values may be small, and equal streams must give equal rows. */
+   own data: not too many p-values may be small, not all of 16 or more may be 1 (the rows never
+   change), and equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
