@@ -672,10 +672,13 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_RESTRICT
 #endif
+/* APART: called from many places, none of them hot; inlined, it would only compile more slowly. */
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
+#define NPKSDI_APART  static __attribute__((noinline))
 #else
 #define NPKSDI_INLINE static inline
+#define NPKSDI_APART  static
 #endif
 /* Where compiler and C library allow it, hot loops are built for SSE2 and AVX2 and chosen when the
    program starts; without fused multiply-add both give the same bits. Not under sanitizers, which
@@ -785,7 +788,7 @@ NPKSDI_INLINE npksd_real npksdi_from_bits(npksdi_bits bits)
 }
 
 /* NaN and infinity have an exponent of all ones: tested by bits, so no compiler flag removes it. */
-static int npksdi_finite(const npksd_real *values, size_t count)
+NPKSDI_APART int npksdi_finite(const npksd_real *values, size_t count)
 {
     npksdi_bits mask = (npksdi_bits)(2 * NPKSDI_BIAS + 1) << NPKSDI_MANTISSA;
     size_t bad = 0;
@@ -1364,6 +1367,10 @@ NPKSDI_DEF npksd_options npksd_default_options(void)
     o.standardize = 1;
     o.block = 1;
     return o;
+}
+NPKSDI_APART npksd_options npksdi_options_of(const npksd_options *options)
+{
+    return options != NULL ? *options : npksd_default_options();
 }
 
 static int npksdi_wild(const npksd_options *o)
@@ -3039,7 +3046,7 @@ static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_sc
 /* ======== >>evaluation: one data set, item by item, and the number it becomes ======== */
 
 /* Overflow becomes a very large number, for replicates and observed rows alike: p stays exact. */
-static void npksdi_tame(npksd_real *v, size_t count)
+NPKSDI_APART void npksdi_tame(npksd_real *v, size_t count)
 {
     for (size_t k = 0; k < count; k++)
         v[k] = npksdi_finite(v + k, 1) ? npksdi_clamp(v[k], NPKSDI_HUGE) : NPKSDI_HUGE;
@@ -3730,8 +3737,7 @@ static npksd_status npksdi_centre_item(npksd_tester *t, size_t k)
     return npksdi_summary_status(w);
 }
 
-/* Stage: the bandwidth, a median distance of kept rows. A few pairs spread evenly do as well as
-   all: row a meets the rows at these shifts. */
+/* Stage: the bandwidth, the median distance of kept rows: each meets the rows at a few shifts. */
 static size_t npksdi_shift_count(size_t rows) { return npksdi_min_size(8, rows / 2); }
 static size_t npksdi_shift(size_t rows, size_t k) /* k from 1: round(k rows / 17) */
 {
@@ -4544,7 +4550,7 @@ static void npksdi_free(const npksd_allocator *allocator, void *ptr, size_t byte
 static int npksdi_admit(size_t n, size_t m, const npksd_options *options, int has_generator,
                         npksd_options *out)
 {
-    *out = options != NULL ? *options : npksd_default_options();
+    *out = npksdi_options_of(options);
     return npksd_options_problem(out, n, m) == NULL
         && (has_generator || (npksdi_wild(out) && !out->standardize && out->bandwidth > 0));
 }
@@ -4837,7 +4843,7 @@ NPKSDI_DEF npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n
                                             npksd_diagnosis *diagnosis, npksd_real *null_values)
 {
     npksd_tester *t;
-    npksd_options o = options != NULL ? *options : npksd_default_options();
+    npksd_options o = npksdi_options_of(options);
     NPKSDI_REFUSE(observed == NULL || result == NULL, NPKSD_ERROR_ARGUMENT);
     o.diagnose = diagnosis != NULL ? 1 : o.diagnose;
     NPKSDI_TRY(npksd_tester_create(&t, n, m, sample_fn, user_data, &o));
@@ -4881,7 +4887,7 @@ NPKSDI_DEF npksd_status npksd_test_samples_diagnose(const npksd_real *observed, 
                                                     npksd_result *result, npksd_diagnosis *d,
                                                     npksd_real *null_values)
 {
-    npksd_options o = options != NULL ? *options : npksd_default_options();
+    npksd_options o = npksdi_options_of(options);
     npksd_tester *t;
     o.diagnose = d != NULL ? 1 : o.diagnose;
     NPKSDI_REFUSE(observed == NULL || synthetic == NULL || result == NULL
@@ -5323,8 +5329,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     return NPKSD_OK;
 }
 
-/* A blob may come from anywhere: beside the bounds of the list, which families, boxes and weights
-   can a fit produce? */
+/* A blob may come from anywhere: can a fit produce these families, boxes and weights? */
 static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
     size_t active = 0;
@@ -5427,7 +5432,7 @@ enum { NPKSDI_MEDIAN_ALL = 512, NPKSDI_MEDIAN_MOST = 16384 };
 NPKSDI_DEF npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
                                               const npksd_options *options, npksd_real *out)
 {
-    npksd_options o = options != NULL ? *options : npksd_default_options();
+    npksd_options o = npksdi_options_of(options);
     npksd_real most = 0, unit = 1; /* times this, numbers have squares that are in range */
     size_t used = npksdi_min_size(count, NPKSDI_MEDIAN_MOST), pairs = 0;
     NPKSDI_REFUSE(rows == NULL || out == NULL || count == 0 || m == 0
@@ -5561,6 +5566,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 #undef NPKSDI_RED_ZONE
 #undef NPKSDI_ALLOW
 #undef NPKSDI_HOT
+#undef NPKSDI_APART
 #undef NPKSDI_DEF
 #endif /* NPKSD_IMPLEMENTATION */
 
