@@ -840,6 +840,14 @@ def test_copies():
         done = npksd(*files, "--quiet")
         check(f"{words}: --quiet says so on stderr", words in done.stderr.decode() and done.stdout.count(b"\n") == 1,
               done.stderr)
+    dice = random.Random(0)
+    grid = [[a, b, c, dice.randrange(3 * (a + b + 1)), dice.randrange(20 + 9 * b)]
+            for a in range(6) for b in range(4) for c in range(4)]
+    text("grid.csv", csv(grid))
+    text("grid_made.csv", csv([dice.choice(grid) for _ in range(960)]))
+    got = answer("a designed file and its bootstrap", "grid.csv", "grid_made.csv")
+    check("a bootstrap of a designed file: not rejected", not got["reject"], got["p_value"])
+    check("a bootstrap of a designed file: said", noted(got, "MIRROR is left out"), got["notes"])
     for sides, columns in ((6, 2), (2, 5), (20, 2)):
         for name, count in (("bits.csv", 80), ("bits_made.csv", 1500)):
             text(name, csv([[dice.randrange(sides) for _ in range(columns)] for _ in range(count)]))
