@@ -50,6 +50,7 @@ static void read_tables(const unsigned char *bytes, size_t size)
         list_read(&format.leave_out, "--leave-out", "2,a");
     format.expected_rows = bytes[0] & 16 ? 3 : 0;
     table_parse(both[0], "first", copy_text((const char *)bytes + 1, first), first, &format);
+    format.lender = both[0];
     if (end)
         table_parse(both[1], "second", copy_text((const char *)end + 1, size - first - 2),
                     size - first - 2, &format);
