@@ -341,6 +341,8 @@ static void wait_for(program *p, job *wanted)
                  p->settings.server
                      ? " (does it print the empty line that ends an answer, and flush its output? "
                        "mawk needs -W interactive)"
+                     : has_ended(wanted)
+                     ? " (it has ended, but something that it started keeps its output open)"
                      : "",
                  wanted->command, quote_errors(wanted));
     }

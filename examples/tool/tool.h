@@ -120,6 +120,9 @@ void table_read(table *t, const char *file, table_format *format);
 void note_table(const table *t, notes *list); /* what was done with lines and columns */
 void table_free(table *t);
 
+/* Do two files without names begin with the same line, its cells all different, as names are? */
+int same_first_line(const table *first, const table *other);
+
 /* The columns of `other` in the order of `first`, by name if both have names. Fails if they do not
    match; returns whether the order was another one. */
 int table_match(const table *first, table *other);
