@@ -578,6 +578,12 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
         note(list, "Column %s holds times of day: read as seconds since midnight.", name);
 }
 
+void note_columns(const encoding *e, notes *list)
+{
+    for (size_t i = 0; i < e->count; i++)
+        note_type(&e->columns[i], e, list);
+}
+
 /* ======== the encoding ======== */
 
 /* 1, 2, 3, ...: says where a row stands in the file, not what it is. */

@@ -440,20 +440,6 @@ static void read_files(session *run)
     free(all);
 }
 
-/* A file that is named twice is described once. */
-static void leave_out_repeated(notes *list)
-{
-    size_t kept = 0;
-    for (size_t k = 0; k < list->count; k++) {
-        size_t i = 0;
-        while (i < kept && strcmp(list->items[i], list->items[k]) != 0)
-            i++;
-        if (i == kept)
-            list->items[kept++] = list->items[k];
-    }
-    list->count = kept;
-}
-
 /* With blocks a row that is left out would tear its session apart. */
 static void test_files(session *run)
 {

@@ -746,34 +746,55 @@ void table_read(table *t, const char *file, table_format *format)
     table_parse(t, name, text, bytes, format);
 }
 
-void note_table(const table *t, notes *list)
+static char *note_commas(const table *t)
 {
     size_t row, column;
-    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
+    char *text = NULL;
     double value;
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
     if (comma && classify(comma, &value) == CELL_COMMA_NUMBER)
-        note(list, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
-             value);
-    if (t->unnamed_first)
-        note(list, "The first column of %s has no name; it was taken as a row index and left out.",
-             t->file);
-    if (t->numbered)
-        note(list,
-             "Line %zu of %s (0,1,2,...) was taken as numbers of columns, as pandas writes them; "
-             "--no-header reads it as data.",
-             t->lines[0] - 1, t->file);
-    if (names_are_values(t))
-        note(list,
-             "Line %zu of %s was taken as names of columns, but each of them also stands below as "
-             "a value; --no-header reads it as data.",
-             t->lines[0] - 1, t->file);
-    if (t->empty)
-        note(list, "%zu column%s of %s %s neither a name nor values and %s left out.", t->empty,
-             PLURAL(t->empty), t->file, t->empty == 1 ? "has" : "have",
-             t->empty == 1 ? "was" : "were");
-    if (t->comments)
-        note(list, "%d comment line%s at the top of %s %s skipped.", t->comments,
-             PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
+        append(&text, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
+               value);
+    return text;
+}
+
+char *table_note(const table *t, int kind)
+{
+    char *text = NULL;
+    if (kind == 0)
+        return note_commas(t);
+    if (kind == 1 && t->unnamed_first)
+        append(&text,
+               "The first column of %s has no name; it was taken as a row index and left out.",
+               t->file);
+    else if (kind == 2 && t->numbered)
+        append(&text,
+               "Line %zu of %s (0,1,2,...) was taken as numbers of columns, as pandas writes them; "
+               "--no-header reads it as data.",
+               t->lines[0] - 1, t->file);
+    else if (kind == 3 && names_are_values(t))
+        append(&text,
+               "Line %zu of %s was taken as names of columns, but each of them also stands below "
+               "as a value; --no-header reads it as data.",
+               t->lines[0] - 1, t->file);
+    else if (kind == 4 && t->empty)
+        append(&text, "%zu column%s of %s %s neither a name nor values and %s left out.", t->empty,
+               PLURAL(t->empty), t->file, t->empty == 1 ? "has" : "have",
+               t->empty == 1 ? "was" : "were");
+    else if (kind == 5 && t->comments)
+        append(&text, "%d comment line%s at the top of %s %s skipped.", t->comments,
+               PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
+    return text;
+}
+
+void note_table(const table *t, notes *list)
+{
+    for (int kind = 0; kind < TABLE_NOTES; kind++) {
+        char *text = table_note(t, kind);
+        if (text)
+            note(list, "%s", text);
+        free(text);
+    }
 }
 
 void table_free(table *t)
