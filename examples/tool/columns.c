@@ -421,7 +421,7 @@ static void refuse_mixture(const census *c, const char *word)
     char *hint = NULL;
     append(&hint, ", or say that it is a category: --categories %.200s", word);
     for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
-        if (c->count[kind])
+        if (c->count[kind] > c->count[CELL_TEXT]) /* fewer are texts: 12e345678 among keys */
             refuse_kind(c, (cell_kind)kind, "");
     if (c->count[CELL_TEXT]) {
         const table *t = c->table[CELL_TEXT];

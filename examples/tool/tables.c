@@ -254,7 +254,11 @@ static char *quoted_field(csv_reader *csv, size_t *line)
     if (!ends_field(csv))
         fail("%s, line %zu: text after a closing quote; inside quotes, a quote is written \"\"",
              csv->table->file, *line);
+    while (to > field && is_blank(csv, to[-1]))
+        to--;
     *to = '\0'; /* at the latest on the closing quote */
+    while (is_blank(csv, *field))
+        field++;
     return field;
 }
 
@@ -518,13 +522,41 @@ static void refuse_separators(const table *t)
              t->file, t->lines[t->n - 1], last);
 }
 
+/* Bytes that are not UTF-8 are taken as Latin-1, so that words of two files are the same words. */
+static void make_utf8(table *t)
+{
+    const char *end = t->text + t->bytes;
+    size_t strange = 0, size;
+    for (const char *c = t->text; c < end; c += size ? size : 1) {
+        size = utf8_bytes(c);
+        strange += size == 0;
+    }
+    if (strange == 0)
+        return;
+    char *text = (char *)memory(NULL, t->bytes + strange + 1, 1), *to = text;
+    for (const char *c = t->text; c < end; c += size ? size : 1) {
+        size = utf8_bytes(c);
+        if (size == 0) {
+            *to++ = (char)(0xc0 | (unsigned char)*c >> 6);
+            *to++ = (char)(0x80 | ((unsigned char)*c & 0x3f));
+        }
+        memcpy(to, c, size);
+        to += size;
+    }
+    *to = '\0';
+    free(t->text);
+    t->text = text;
+    t->bytes += strange;
+}
+
 /* The text, a zero behind it, is changed and kept: cells point into it. */
 static void parse_csv(table *t, table_format *format)
 {
-    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 2
         && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
         fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
+    make_utf8(t);
+    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
     while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])

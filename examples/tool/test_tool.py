@@ -801,6 +801,17 @@ def test_newcomers():
     got = answer("other texts stay", "way.csv", "way.csv", "--categories", "t")
     check("other texts stay: names", names(got) == ["t=1.10", "t=1.5.0", "t=x.0", "x"], names(got))
 
+    # words in the encoding of an old spreadsheet, keys that look like 12e345678, quoted blanks
+    colours = cells(lambda dice, k: dice.choice(["gr\u00fcn", "wei\u00df", "<\u00a3>"]))
+    text("way.csv", colours(60, 1).encode("latin-1"))
+    text("way_made.csv", colours(600, 2))
+    got = answer("Latin-1 beside UTF-8", "way.csv", "way_made.csv", code=0)
+    check("Latin-1 beside UTF-8: names", names(got) == ["t=<\u00a3>", "t=gr\u00fcn", "t=wei\u00df", "x"], names(got))
+    text("bad.csv", "key,x\n" + "".join(f"{k}a{k * k:04x},{k}\n" for k in range(40)) + "29580e0850847,5\n")
+    refuse("keys", ['line 2, column 1 (key): "0a0000" is not a number', "--leave-out key"], "bad.csv", "bad.csv")
+    got = both_ways("quoted blanks", cells(lambda dice, k: f'"  {dice.gauss(0, 1):.3f} "'))
+    check("quoted blanks: a number", names(got) == ["t", "x"], names(got))
+
     # line 1
     got = both_ways("years above the columns", lambda count, seed: csv(normal_rows(count, 2, seed), ["2019", "2020"]),
                     "Line 1 of way.csv and of way_made.csv is the same and was read as data", "say --header")
