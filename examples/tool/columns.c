@@ -788,15 +788,18 @@ static void refuse_other_kind(const table *t, size_t row, size_t column, cell_ki
     int plain = is_numeric(kind) || kind == CELL_FLAG || kind == CELL_TEXT;
     if (!plain || text_hint(text, hint))
         refuse_cell(t, row, column, kind, "");
-    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not %s, but the synthetic rows have %s there. "
-         "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it is a "
+    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not %s, but the synthetic rows have %s "
+         "there. "
+         "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
+         "is a "
          "category: --categories %.200s",
-         t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type], many[type],
-         word, word);
+         t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type],
+         many[type], word, word);
 }
 
 /* A generator that prints 0 and 1 and a recording with true and false; known: it was found before. */
-static int takes_flag(const column_info *c, const table *t, size_t column, cell_kind kind, char *known)
+static int takes_flag(const column_info *c, const table *t, size_t column, cell_kind kind,
+                      char *known)
 {
     if (c->type != COLUMN_NUMBER || kind != CELL_FLAG)
         return 0;
