@@ -115,7 +115,7 @@ static class Program
         var rows = new double[Throws * Columns];
         Throws_<InvalidOperationException>(() => Npksd.Test(rows, Throws, Columns,
             (r, count, columns, random) => { throw new InvalidOperationException("in the engine"); }), "in the engine");
-        Throws_<ArgumentException>(() => new NpksdOptions().Set("replicate", 99), "the nearest are replicates");
+        Throws_<ArgumentException>(() => new NpksdOptions().Set("replicate", 99), "did you mean replicates?");
         Throws_<ArgumentException>(() => new NpksdOptions().Set("alpha", 2), "alpha: between 0 and 1");
         var few = new NpksdOptions().Set("replicates", 9);
         Throws_<ArgumentException>(() => Npksd.Test(rows, Throws, Columns, Ball(0), few), "can never reject");

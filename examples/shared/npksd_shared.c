@@ -197,21 +197,16 @@ static size_t edits(const char *a, const char *b)
 
 static const char *unknown_field(const char *name)
 {
-    const char *nearest[3] = { "", "", "" };
-    size_t distance[3] = { SIZE_MAX, SIZE_MAX, SIZE_MAX };
+    const char *nearest = "";
+    size_t fewest = SIZE_MAX;
     for (size_t f = 0; f < FIELD_COUNT; f++) {
-        size_t d = edits(name, fields[f].name), place = 3;
-        for (; place > 0 && d < distance[place - 1]; place--)
-            if (place < 3) {
-                distance[place] = distance[place - 1];
-                nearest[place] = nearest[place - 1];
-            }
-        if (place < 3) {
-            distance[place] = d;
-            nearest[place] = fields[f].name;
+        size_t count = edits(name, fields[f].name);
+        if (count < fewest) {
+            fewest = count;
+            nearest = fields[f].name;
         }
     }
-    return say("%.60s: no such field; the nearest are %s, %s, %s", name, nearest[0], nearest[1], nearest[2]);
+    return say("%.60s: there is no such field; did you mean %s? npksd.h lists all of npksd_options", name, nearest);
 }
 
 /* Does the word at text name the choice? mean_var, MEAN-VAR and NPKSD_SUMMARY_MEAN_VAR are the same. */

@@ -114,9 +114,9 @@ static void test_refusals(void)
     answers("components", "|", "components: unknown value '|'");
     answers("rng", "1", "rng: a pointer");
     answers("scales", "1", "scales: a pointer");
-    answers("replicate", "9", "replicate: no such field; the nearest are replicates");
-    answers("fitrows", "9", "fitrows: no such field; the nearest are fit_rows");
-    answers("", "9", ": no such field; the nearest are ");
+    answers("replicate", "9", "replicate: there is no such field; did you mean replicates? npksd.h lists all");
+    answers("fitrows", "9", "fitrows: there is no such field; did you mean fit_rows?");
+    answers("", "9", ": there is no such field; ");
     expect(npksd_options_set(NULL, "seed", "1") != NULL, "options NULL");
 }
 

@@ -41,11 +41,11 @@ static int read_digits(const char **at, int count)
     return value;
 }
 
-/* hh:mm, hh:mm:ss or hh:mm:ss.sss as seconds; -1: none. */
+/* hh:mm, hh:mm:ss or hh:mm:ss.sss as seconds, or h instead of hh, as spreadsheets write; -1: none. */
 static double read_time(const char **at)
 {
     const char *c = *at;
-    int hours = read_digits(&c, 2), minutes, seconds = 0;
+    int hours = read_digits(&c, strcspn(c, ":") == 1 ? 1 : 2), minutes, seconds = 0;
     double fraction = 0;
     if (hours < 0 || hours > 24 || *c++ != ':' || (minutes = read_digits(&c, 2)) < 0
         || minutes > 59)
@@ -72,6 +72,28 @@ static double count_days(int year, int month, int day)
     return 146097.0 * era + 365 * of_era + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
+/* Z, UTC, GMT or +01:00, perhaps with a blank before it: what to add to the time, in seconds. */
+static double read_zone(const char **at)
+{
+    const char *c = *at + (**at == ' ' && (*at)[1]);
+    double sign = *c == '-' ? 1 : -1;
+    int hours, minutes = 0;
+    if (strcmp(c, "UTC") == 0 || strcmp(c, "GMT") == 0)
+        *at = c + 3;
+    else if (*c == 'Z' || *c == 'z')
+        *at = c + 1;
+    else if (*c == '+' || *c == '-') {
+        c++;
+        hours = read_digits(&c, 2);
+        c += *c == ':';
+        if (hours < 0 || (*c && (minutes = read_digits(&c, 2)) < 0))
+            return 0;
+        *at = c;
+        return sign * (3600.0 * hours + 60.0 * minutes);
+    }
+    return 0;
+}
+
 /* ISO 8601: a day, or a day and a time, with or without a zone; in days. */
 static int read_date(const char *text, double *value)
 {
@@ -91,14 +113,7 @@ static int read_date(const char *text, double *value)
     double seconds = read_time(&c);
     if (seconds < 0)
         return 0;
-    if (*c == '+' || *c == '-') {
-        int sign = *c++ == '-' ? 1 : -1, hours = read_digits(&c, 2), minutes = 0;
-        c += *c == ':';
-        if (hours < 0 || (*c && (minutes = read_digits(&c, 2)) < 0))
-            return 0;
-        seconds += sign * (3600.0 * hours + 60.0 * minutes);
-    } else
-        c += *c == 'Z' || *c == 'z';
+    seconds += read_zone(&c);
     *value += seconds / 86400;
     return *c == '\0';
 }
@@ -124,8 +139,8 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    static const char *const missing[] = { "",     "na",   "n/a", "nan",  "+nan",
-                                           "-nan", "null", "-",   "#n/a", NULL };
+    static const char *const missing[] = { "",  "na",   "n/a",  "nan", "+nan", "-nan", "null",
+                                           "-", "#n/a", "<na>", "nat", "\\n",  NULL };
     static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const yes[] = { "true", "yes", NULL };
@@ -188,6 +203,19 @@ static const char *cell_text(const table *t, size_t row, size_t column, char roo
     return room;
 }
 
+/* A cell as a value of a category. 1.0 is 1: pandas writes whole numbers so if a value is missing. */
+static const char *category_text(const table *t, size_t row, size_t column, char room[CELL_ROOM])
+{
+    const char *text = cell_text(t, row, column, room);
+    size_t sign = *text == '-' || *text == '+', whole = strspn(text + sign, "0123456789") + sign;
+    size_t zeros = text[whole] == '.' ? strspn(text + whole + 1, "0") : 0;
+    if (whole == sign || zeros == 0 || text[whole + 1 + zeros] || whole >= CELL_ROOM)
+        return text;
+    memmove(room, text, whole);
+    room[whole] = '\0';
+    return room;
+}
+
 static cell_kind cell_read(const table *t, size_t row, size_t column, double *value)
 {
     if (t->numbers) {
@@ -237,6 +265,36 @@ static int restyle_date(const char *text, char room[CELL_HINT])
     return 1;
 }
 
+/* 1'234, 1 234, 1.234.567: groups of three digits, with any mark that is no comma? */
+static int has_groups(const char *text)
+{
+    static const char *const marks[] = { "'", " ", ".", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x99",
+                                         NULL };
+    text += *text == '-' || *text == '+';
+    size_t first = strspn(text, "0123456789"), groups = 0, k = 0;
+    text += first;
+    while (marks[k] && strncmp(text, marks[k], strlen(marks[k])) != 0)
+        k++;
+    if (first == 0 || first > 3 || !marks[k])
+        return 0;
+    for (size_t mark = strlen(marks[k]); strncmp(text, marks[k], mark) == 0; groups++) {
+        if (strspn(text + mark, "0123456789") != 3)
+            return 0;
+        text += mark + 3;
+    }
+    text += *text == '.' || *text == ',';
+    return groups > 0 && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* 6:30 PM */
+static int is_half_day(const char *text)
+{
+    if (read_time(&text) < 0)
+        return 0;
+    text += *text == ' ';
+    return same_word(text, "am") || same_word(text, "pm");
+}
+
 /* A number with a unit, or a date of another style: what to do, as the end of a sentence. */
 static const char *text_hint(const char *text, char room[CELL_HINT])
 {
@@ -244,6 +302,10 @@ static const char *text_hint(const char *text, char room[CELL_HINT])
     size_t length = strlen(text);
     if (restyle_date(text, room))
         return room;
+    if (has_groups(text))
+        return "remove the marks for thousands";
+    if (is_half_day(text))
+        return "write times with 24 hours, 18:30:00 for 6:30 PM";
     for (size_t k = 0; units[k] && length < 60; k++) {
         const char *found = strstr(text, units[k]);
         char rest[64];
@@ -311,7 +373,7 @@ typedef struct census {
     const table *table[CELL_KINDS];
     size_t row[CELL_KINDS], place[CELL_KINDS];
     int other_numbers;        /* some are neither 0 nor 1 */
-    int later_texts;          /* some stand below the first row */
+    int later[CELL_KINDS];    /* some stand below the first row */
     const char *missing_word; /* a missing value that is not just an empty cell */
 } census;
 
@@ -327,7 +389,7 @@ static void count_cells(census *c, const table *t, size_t column)
             c->place[kind] = column;
         }
         c->other_numbers |= is_numeric(kind) && value != 0 && value != 1;
-        c->later_texts |= kind == CELL_TEXT && r > 0;
+        c->later[kind] |= r > 0;
         if (kind == CELL_MISSING && !t->numbers && !c->missing_word) {
             const char *text = t->cells[t->first_cell + r * t->columns + column];
             c->missing_word = *text ? text : NULL;
@@ -337,7 +399,13 @@ static void count_cells(census *c, const table *t, size_t column)
 
 static void refuse_kind(const census *c, cell_kind kind, const char *hint)
 {
-    refuse_cell(c->table[kind], c->row[kind], c->place[kind], kind, hint);
+    const table *t = c->table[kind];
+    char *words = NULL;
+    append(&words, "%s%s", hint,
+           t->named || t->numbers || c->later[kind]
+               ? ""
+               : ". If line 1 holds the names of the columns, say --header");
+    refuse_cell(c->table[kind], c->row[kind], c->place[kind], kind, words);
 }
 
 static size_t count_kinds(const census *c, cell_kind a, cell_kind b)
@@ -353,13 +421,13 @@ static void refuse_mixture(const census *c, const char *word)
     char *hint = NULL;
     append(&hint, ", or say that it is a category: --categories %.200s", word);
     for (int kind = CELL_INFINITE; kind <= CELL_MARKED_NUMBER; kind++)
-        if (c->count[kind])
+        if (c->count[kind] > c->count[CELL_TEXT]) /* fewer are texts: 12e345678 among keys */
             refuse_kind(c, (cell_kind)kind, "");
     if (c->count[CELL_TEXT]) {
         const table *t = c->table[CELL_TEXT];
         char room[CELL_ROOM], better[CELL_HINT];
         const char *text = cell_text(t, c->row[CELL_TEXT], c->place[CELL_TEXT], room);
-        if (t->named && !c->later_texts && !text_hint(text, better))
+        if (t->named && !c->later[CELL_TEXT] && !text_hint(text, better))
             append(&hint, ". A second line of names or units? Remove line %zu", t->lines[0]);
         if (numbers + dates + times > 0)
             refuse_kind(c, CELL_TEXT, hint);
@@ -437,13 +505,15 @@ static void collect_values(column_info *c, const census *cells, table **tables, 
             char room[CELL_ROOM];
             double value;
             size_t place = tables[k]->picked[which];
-            const char *text = cell_text(tables[k], r, place, room);
+            const char *text = category_text(tables[k], r, place, room);
             if (is_missing(COLUMN_CATEGORY, tables[k], r, place,
                            cell_read(tables[k], r, place, &value))
                 || find_name(&c->index, text) != NOT_FOUND)
                 continue;
             if (c->value_count == most && forced)
-                fail("--categories %s: more than %zu different values", word, most);
+                fail("--categories %s: more than %zu different values. Leave the column out: "
+                     "--leave-out %s",
+                     word, most, word);
             if (c->value_count == most)
                 refuse_texts(cells, word);
             c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
@@ -479,6 +549,13 @@ static void add_category_names(encoding *e, const column_info *c)
     }
 }
 
+static void note_flags(const column_info *c, notes *list)
+{
+    char name[256];
+    note(list, "Column %s: true and yes are read as 1, false and no as 0.",
+         cut_text(c->name, 40, 0, name, sizeof name));
+}
+
 static void note_type(const column_info *c, const encoding *e, notes *list)
 {
     char name[256], hint[CELL_HINT];
@@ -492,13 +569,19 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
              name, c->value_count + (size_t)e->other, PLURAL(c->value_count + (size_t)e->other),
              e->other ? " of a preliminary draw and one for all others" : "");
     else if (c->type == COLUMN_FLAG)
-        note(list, "Column %s: true and yes are read as 1, false and no as 0.", name);
+        note_flags(c, list);
     else if (c->type == COLUMN_DATE)
         note(list,
              "Column %s holds dates: read as days since 1970-01-01, times as fractions of a day.",
              name);
     else if (c->type == COLUMN_TIME)
         note(list, "Column %s holds times of day: read as seconds since midnight.", name);
+}
+
+void note_columns(const encoding *e, notes *list)
+{
+    for (size_t i = 0; i < e->count; i++)
+        note_type(&e->columns[i], e, list);
 }
 
 /* ======== the encoding ======== */
@@ -685,23 +768,65 @@ static int fits(column_type type, cell_kind kind, double value)
     }
 }
 
-/* One row; returns the first column with a missing value, or e->count. */
-static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real *row)
+/* Nothing but true, false, 0, 1 and missing values? */
+static int holds_flags(const table *t, size_t column)
+{
+    census c;
+    memset(&c, 0, sizeof c);
+    count_cells(&c, t, column);
+    return !c.other_numbers && !c.count[CELL_TEXT];
+}
+
+/* The kind of the column was decided by other rows: those of the generator. */
+static void refuse_other_kind(const table *t, size_t row, size_t column, cell_kind kind,
+                              column_type type)
+{
+    static const char *const one[] = { "a number", "true or false", "a date", "a time", "" },
+                             *const many[] = { "numbers", "true and false", "dates", "times", "" };
+    char room[CELL_ROOM], hint[CELL_HINT], word_room[CELL_ROOM];
+    const char *text = cell_text(t, row, column, room), *word = column_word(t, column, word_room);
+    int plain = is_numeric(kind) || kind == CELL_FLAG || kind == CELL_TEXT;
+    if (!plain || text_hint(text, hint))
+        refuse_cell(t, row, column, kind, "");
+    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not %s, but the synthetic rows have %s "
+         "there. "
+         "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
+         "is a "
+         "category: --categories %.200s",
+         t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type],
+         many[type], word, word);
+}
+
+/* A generator that prints 0 and 1 and a recording with true and false; known: it was found before. */
+static int takes_flag(const column_info *c, const table *t, size_t column, cell_kind kind,
+                      char *known)
+{
+    if (c->type != COLUMN_NUMBER || kind != CELL_FLAG)
+        return 0;
+    *known = *known || holds_flags(t, column);
+    return *known;
+}
+
+/* One row; returns the first column with a missing value, or e->count. flags: e->count, see above. */
+static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real *row, char *flags)
 {
     for (size_t i = 0; i < e->count; i++) {
         const column_info *c = &e->columns[i];
         double value = 0;
-        cell_kind kind = cell_read(t, r, t->picked[i], &value);
-        if (is_missing(c->type, t, r, t->picked[i], kind))
+        size_t column = t->picked[i];
+        cell_kind kind = cell_read(t, r, column, &value);
+        char room[CELL_ROOM];
+        long long found = c->type == COLUMN_CATEGORY
+            ? find_name(&c->index, category_text(t, r, column, room))
+            : NOT_FOUND;
+        if (found == NOT_FOUND && is_missing(c->type, t, r, column, kind))
             return i;
-        if (!fits(c->type, kind, value))
-            refuse_cell(t, r, t->picked[i], kind, "");
+        if (!fits(c->type, kind, value) && !takes_flag(c, t, column, kind, &flags[i]))
+            refuse_other_kind(t, r, column, kind, c->type);
         if (c->type != COLUMN_CATEGORY) {
             row[c->first] = (npksd_real)value;
             continue;
         }
-        char room[CELL_ROOM];
-        long long found = find_name(&c->index, cell_text(t, r, t->picked[i], room));
         size_t which = found == NOT_FOUND ? c->value_count : (size_t)found;
         for (size_t v = 0; v < c->value_count + (size_t)e->other; v++)
             row[c->first + v] = v == which;
@@ -733,7 +858,9 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
 void encode(const encoding *e, const table *t, int refuse, data *to, notes *list)
 {
     size_t *missing = (size_t *)memory(NULL, e->count, sizeof *missing);
+    char *flags = (char *)memory(NULL, e->count, 1);
     memset(missing, 0, e->count * sizeof *missing);
+    memset(flags, 0, e->count);
     memset(to, 0, sizeof *to);
     to->file = copy_text(t->file, strlen(t->file));
     to->place = t->place;
@@ -747,7 +874,7 @@ void encode(const encoding *e, const table *t, int refuse, data *to, notes *list
     to->lines = (size_t *)memory(NULL, t->n, sizeof *to->lines);
     check_marks(e, t);
     for (size_t r = 0; r < t->n; r++) {
-        size_t gap = encode_row(e, t, r, to->rows + to->n * e->m);
+        size_t gap = encode_row(e, t, r, to->rows + to->n * e->m, flags);
         if (gap == e->count)
             to->lines[to->n++] = t->lines[r];
         else if (refuse)
@@ -756,5 +883,9 @@ void encode(const encoding *e, const table *t, int refuse, data *to, notes *list
             missing[gap]++;
     }
     note_missing(e, to, missing, list);
+    for (size_t i = 0; i < e->count; i++)
+        if (flags[i])
+            note_flags(&e->columns[i], list);
     free(missing);
+    free(flags);
 }

@@ -48,14 +48,19 @@ static void read_tables(const unsigned char *bytes, size_t size)
         list_read(&format.categories, "--categories", "1");
     if (bytes[0] & 8)
         list_read(&format.leave_out, "--leave-out", "2,a");
+    if (bytes[0] & 128)
+        list_read(&format.use, "--columns", "1-2");
     format.expected_rows = bytes[0] & 16 ? 3 : 0;
     table_parse(both[0], "first", copy_text((const char *)bytes + 1, first), first, &format);
+    format.lender = both[0];
     if (end)
         table_parse(both[1], "second", copy_text((const char *)end + 1, size - first - 2),
                     size - first - 2, &format);
     size_t count = end ? 2 : 1;
-    if (end)
-        table_match(both[0], both[1]);
+    if (end && !table_match(both[0], both[1]))
+        same_first_line(both[0], both[1]);
+    for (size_t k = 0; k < count; k++)
+        note_table(both[k], &list);
     size_t *kept = find_kept(both, count, 0, &list, &kept_count);
     for (size_t k = 0; k < count; k++)
         table_keep(both[k], kept, kept_count);

@@ -62,6 +62,10 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(source->seed, stream + 1 + k);
     char *text = program_draw(source->program, stream_seed(source->seed, stream), next, &bytes);
+    if (text[strspn(text, " \t\r\n")] == '\0')
+        fail("the generator printed no rows%s: %s",
+             s->program.server ? " before the empty line that ends an answer" : "",
+             s->program.command);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
         fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
@@ -107,6 +111,7 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
         all[k] = &drawn[k];
     list_check(&s->format.leave_out);
     list_check(&s->format.categories);
+    note_table(all[0], list);
     size_t *kept = find_kept(all, count, s->format.use.count > 0, list, &source->kept_count);
     for (size_t k = 0; k < count; k++)
         table_keep(all[k], kept, source->kept_count);

@@ -262,6 +262,18 @@ static void add_file(settings *s, char *file)
     s->files[s->file_count++] = file;
 }
 
+/* Standard input can be read once. */
+static void check_standard_input(const settings *s)
+{
+    size_t times = s->observed_file && strcmp(s->observed_file, "-") == 0;
+    for (size_t k = 0; k < s->file_count; k++)
+        times += strcmp(s->files[k], "-") == 0;
+    if (s->watch && times)
+        fail("--watch -: recordings are told apart by the names of their files; save it to a file");
+    if (times > 1)
+        fail("- and -: standard input can be read only once; save one of them to a file");
+}
+
 /* One source at most: the state may have it already. */
 static void check_watch(const settings *s, const given_options *given)
 {
@@ -279,6 +291,7 @@ static void check_watch(const settings *s, const given_options *given)
 static void check_settings(const settings *s, const given_options *given)
 {
     const char *command = s->program.command;
+    check_standard_input(s);
     if (s->options.summary == NPKSD_SUMMARY_CALLBACK
         || s->options.estimator == NPKSD_ESTIMATOR_CALLBACK)
         fail("--summary, --estimator: callback is for programs in C, which have a function to call");
@@ -407,6 +420,11 @@ static void read_files(session *run)
             note(&run->notes,
                  "The columns of %s stand in another order; they were matched by name.",
                  all[k]->file);
+        else if (k && same_first_line(all[0], all[k]) && s->format.header < 0)
+            note(&run->notes,
+                 "Line 1 of %s and of %s is the same and was read as data; if it holds the names of "
+                 "the columns, say --header.",
+                 all[0]->file, all[k]->file);
         else if (k && all[0]->named != all[k]->named)
             note(&run->notes, "%s has no names of columns: they were matched by position.",
                  all[all[0]->named ? k : 0]->file);
@@ -420,20 +438,6 @@ static void read_files(session *run)
     encoding_make(&run->encoding, all, run->count + 1, 0, &run->notes);
     free(kept);
     free(all);
-}
-
-/* A file that is named twice is described once. */
-static void leave_out_repeated(notes *list)
-{
-    size_t kept = 0;
-    for (size_t k = 0; k < list->count; k++) {
-        size_t i = 0;
-        while (i < kept && strcmp(list->items[i], list->items[k]) != 0)
-            i++;
-        if (i == kept)
-            list->items[kept++] = list->items[k];
-    }
-    list->count = kept;
 }
 
 /* With blocks a row that is left out would tear its session apart. */

@@ -65,6 +65,17 @@ static void watch_children(void)
     signal(SIGPIPE, SIG_IGN); /* a program that ended is noticed by what it returned */
 }
 
+/* Signals wait while a child is started: it would not be known yet, and would live on. */
+static void hold_signals(int hold)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigprocmask(hold ? SIG_BLOCK : SIG_UNBLOCK, &signals, NULL);
+}
+
 static void remember_child(pid_t pid, pid_t instead_of)
 {
     for (int k = 0; k < MOST_JOBS; k++)
@@ -105,6 +116,7 @@ static void run_child(const char *command, const char *seed, const char *rows, c
         setenv("NPKSD_SEED", seed, 1);
         setenv("NPKSD_ROWS", rows, 1);
     }
+    hold_signals(0);
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(127);
 }
@@ -128,6 +140,7 @@ static void start_job(job *j, const char *seed, const char *rows, int with_input
     make_pipe(fds + 2);
     make_pipe(fds + 4);
     fflush(stdout);
+    hold_signals(1);
     j->pid = fork();
     if (j->pid < 0)
         fail("the generator cannot be started: %s: %s", j->command, strerror(errno));
@@ -135,6 +148,7 @@ static void start_job(job *j, const char *seed, const char *rows, int with_input
         run_child(j->command, seed, rows, fds);
     setpgid(j->pid, j->pid); /* here as well: whoever comes first */
     remember_child(j->pid, 0);
+    hold_signals(0);
     j->in = fds[1];
     j->out = fds[2];
     j->err = fds[4];
@@ -341,6 +355,8 @@ static void wait_for(program *p, job *wanted)
                  p->settings.server
                      ? " (does it print the empty line that ends an answer, and flush its output? "
                        "mawk needs -W interactive)"
+                     : has_ended(wanted)
+                     ? " (it has ended, but something that it started keeps its output open)"
                      : "",
                  wanted->command, quote_errors(wanted));
     }

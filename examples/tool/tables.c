@@ -44,9 +44,28 @@ static size_t count_edits(const char *a, const char *b)
     return row[length];
 }
 
-static char *find_near(const name_index *index, size_t columns, const char *name)
+/* A number, or two with a dash between them? */
+static int is_range(const char *text, size_t *first, size_t *last)
 {
-    size_t best = 0, fewest = SIZE_MAX;
+    char *end;
+    if (!isdigit((unsigned char)*text))
+        return 0;
+    *first = *last = (size_t)strtoul(text, &end, 10);
+    if (*end == '-' && isdigit((unsigned char)end[1]))
+        *last = (size_t)strtoul(end + 1, &end, 10);
+    return *end == '\0' && *first >= 1 && *first <= *last;
+}
+
+/* Which columns there are instead, as the end of a sentence. */
+static char *find_near(const name_index *index, const table *t, const char *name)
+{
+    size_t best = 0, fewest = SIZE_MAX, columns = t->columns, first, last;
+    char *words = NULL, cut[256];
+    if (!t->named || is_range(name, &first, &last)) {
+        append(&words, "the columns of %s are numbered from 1 to %zu%s", t->file, columns,
+               t->named ? "" : " and have no names");
+        return words;
+    }
     for (size_t i = 0; i < columns; i++) {
         size_t edits = count_edits(index->names[i], name);
         if (edits < fewest) {
@@ -54,7 +73,9 @@ static char *find_near(const name_index *index, size_t columns, const char *name
             best = i;
         }
     }
-    return copy_text(index->names[best], strlen(index->names[best]));
+    append(&words, "the nearest name is \"%s\"",
+           cut_text(index->names[best], 60, 0, cut, sizeof cut));
+    return words;
 }
 
 void list_read(column_list *list, const char *option, const char *text)
@@ -77,29 +98,17 @@ void list_read(column_list *list, const char *option, const char *text)
         fail("%s: column names or numbers should follow, separated by commas", option);
 }
 
-/* A number, or two with a dash between them? */
-static int is_range(const char *text, size_t *first, size_t *last)
-{
-    char *end;
-    if (!isdigit((unsigned char)*text))
-        return 0;
-    *first = *last = (size_t)strtoul(text, &end, 10);
-    if (*end == '-' && isdigit((unsigned char)end[1]))
-        *last = (size_t)strtoul(end + 1, &end, 10);
-    return *end == '\0' && *first >= 1 && *first <= *last;
-}
-
 /* Marks the columns of a file that the list names. */
-static void list_mark(column_list *list, const name_index *index, size_t columns, char *marks)
+static void list_mark(column_list *list, const name_index *index, const table *t, char *marks)
 {
     for (size_t k = 0; k < list->count; k++) {
         size_t first, last;
         long long found = find_name(index, list->items[k]);
         if (found != NOT_FOUND)
             first = last = (size_t)found + 1;
-        else if (!is_range(list->items[k], &first, &last) || last > columns) {
+        else if (!is_range(list->items[k], &first, &last) || last > t->columns) {
             if (!list->near[k])
-                list->near[k] = find_near(index, columns, list->items[k]);
+                list->near[k] = find_near(index, t, list->items[k]);
             continue;
         }
         list->found[k] = 1;
@@ -111,8 +120,8 @@ void list_check(const column_list *list)
 {
     for (size_t k = 0; k < list->count; k++)
         if (!list->found[k])
-            fail("%s %s: there is no such column; the nearest name is \"%.200s\"", list->option,
-                 list->items[k], list->near[k] ? list->near[k] : "");
+            fail("%s %s: there is no such column; %s", list->option, list->items[k],
+                 list->near[k] ? list->near[k] : "no file has been read");
 }
 
 static char *new_marks(size_t columns, int value)
@@ -133,6 +142,24 @@ static int is_empty(const table *t, size_t column)
     return row == t->n;
 }
 
+/* Does each name also stand below as a value? Then line 1 is rather a row of words. */
+static int names_are_values(const table *t)
+{
+    size_t i = 0, row = 0;
+    while (t->named && !t->numbers && i < t->columns && row < t->n) {
+        for (row = 0; row < t->n; row++)
+            if (strcmp(t->cells[t->first_cell + row * t->columns + i], t->cells[i]) == 0)
+                break;
+        i += row < t->n;
+    }
+    return t->named && !t->numbers && i == t->columns;
+}
+
+static const char *data_hint(const table *t)
+{
+    return names_are_values(t) ? ", or say --no-header if line 1 is data" : "";
+}
+
 /* From the columns of the file to those in use. A first column without a name holds the names of
    rows: R, pandas and others write one. */
 static void pick_columns(table *t, table_format *format)
@@ -142,18 +169,18 @@ static void pick_columns(table *t, table_format *format)
     char *use = new_marks(t->columns, wanted->count == 0), *leave = new_marks(t->columns, 0);
     size_t repeated = index_names(&index, t->names, t->columns);
     if (repeated < t->columns)
-        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ",
+        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ. "
+             "Rename one%s",
              t->file, t->lines[0] - 1, find_name(&index, t->names[repeated]) + 1, repeated + 1,
-             t->names[repeated]);
+             t->names[repeated], data_hint(t));
     t->forced = new_marks(t->columns, 0);
-    list_mark(wanted, &index, t->columns, use);
-    list_mark(&format->leave_out, &index, t->columns, leave);
-    list_mark(&format->categories, &index, t->columns, t->forced);
+    list_mark(wanted, &index, t, use);
+    list_mark(&format->leave_out, &index, t, leave);
+    list_mark(&format->categories, &index, t, t->forced);
     for (size_t k = 0; k < wanted->count; k++) { /* left out may be what one file does not have */
         if (!wanted->found[k])
-            fail("%s: --columns %s: there is no such column among its %zu; the nearest name is "
-                 "\"%.200s\"",
-                 t->file, wanted->items[k], t->columns, wanted->near[k]);
+            fail("%s: --columns %s: there is no such column; %s", t->file, wanted->items[k],
+                 wanted->near[k]);
         wanted->found[k] = 0; /* the next file is asked again */
     }
     if (t->unnamed_first && wanted->count == 0 && t->columns > 1)
@@ -196,7 +223,9 @@ static int ends_field(const csv_reader *csv)
 
 static void refuse_zero_byte(const csv_reader *csv, size_t line)
 {
-    fail("%s, line %zu: a zero byte; this is not a text file", csv->table->file, line);
+    fail("%s, line %zu: a zero byte; this is not a text file, or one in UTF-16: save it as CSV in "
+         "UTF-8",
+         csv->table->file, line);
 }
 
 /* Quoted: "" is one quote, and separators and line ends are part of the text. */
@@ -225,7 +254,11 @@ static char *quoted_field(csv_reader *csv, size_t *line)
     if (!ends_field(csv))
         fail("%s, line %zu: text after a closing quote; inside quotes, a quote is written \"\"",
              csv->table->file, *line);
+    while (to > field && is_blank(csv, to[-1]))
+        to--;
     *to = '\0'; /* at the latest on the closing quote */
+    while (is_blank(csv, *field))
+        field++;
     return field;
 }
 
@@ -282,8 +315,8 @@ static const char *fields_advice(const csv_reader *csv, size_t fields)
     double value;
     if (*first == '#' || strncmp(first, "//", 2) == 0)
         return "A comment? Remove it";
-    if (t->separator == ',' && fields == 2 * t->columns && !strpbrk(first, ";\t")
-        && classify(last, &value) == CELL_NUMBER)
+    if (t->separator == ',' && fields == 2 * t->columns && !strpbrk(first, ".;\t")
+        && !strchr(last, '.') && classify(last, &value) == CELL_NUMBER)
         return "Decimal commas? They can be read where columns are separated by semicolons";
     if (t->columns == 1)
         return "Is that a title? Remove it";
@@ -366,12 +399,21 @@ static size_t count_fields(const char *at, const char *end, char separator)
     return fields;
 }
 
-/* Comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the names of
-   the columns into the last comment line: one with as many fields as the data are names. */
+static void skip_empty_lines(csv_reader *csv)
+{
+    while (csv->at < csv->end && (*csv->at == '\n' || *csv->at == '\r')) {
+        csv->at = next_line(csv->at, csv->end);
+        csv->line++;
+    }
+}
+
+/* Empty lines, comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the
+   names of the columns into the last comment line: one with as many fields as the data are names. */
 static void skip_preamble(csv_reader *csv)
 {
     table *t = csv->table;
     char *comment = NULL;
+    skip_empty_lines(csv);
     if (csv->end - csv->at >= 5 && strncmp(csv->at, "sep=", 4) == 0 && strchr(",;\t", csv->at[4])) {
         t->separator = csv->at[4];
         csv->at = next_line(csv->at, csv->end);
@@ -382,6 +424,10 @@ static void skip_preamble(csv_reader *csv)
         csv->at = next_line(csv->at, csv->end);
         csv->line++;
         t->comments++;
+        size_t line = csv->line;
+        skip_empty_lines(csv);
+        if (csv->line > line)
+            comment = NULL; /* names stand right above the data */
     }
     if (!t->separator)
         t->separator = find_separator(csv->at);
@@ -476,13 +522,41 @@ static void refuse_separators(const table *t)
              t->file, t->lines[t->n - 1], last);
 }
 
+/* Bytes that are not UTF-8 are taken as Latin-1, so that words of two files are the same words. */
+static void make_utf8(table *t)
+{
+    const char *end = t->text + t->bytes;
+    size_t strange = 0, size;
+    for (const char *c = t->text; c < end; c += size ? size : 1) {
+        size = utf8_bytes(c);
+        strange += size == 0;
+    }
+    if (strange == 0)
+        return;
+    char *text = (char *)memory(NULL, t->bytes + strange + 1, 1), *to = text;
+    for (const char *c = t->text; c < end; c += size ? size : 1) {
+        size = utf8_bytes(c);
+        if (size == 0) {
+            *to++ = (char)(0xc0 | (unsigned char)*c >> 6);
+            *to++ = (char)(0x80 | ((unsigned char)*c & 0x3f));
+        }
+        memcpy(to, c, size);
+        to += size;
+    }
+    *to = '\0';
+    free(t->text);
+    t->text = text;
+    t->bytes += strange;
+}
+
 /* The text, a zero behind it, is changed and kept: cells point into it. */
 static void parse_csv(table *t, table_format *format)
 {
-    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 2
         && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
         fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
+    make_utf8(t);
+    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
     while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
@@ -704,29 +778,55 @@ void table_read(table *t, const char *file, table_format *format)
     table_parse(t, name, text, bytes, format);
 }
 
-void note_table(const table *t, notes *list)
+static char *note_commas(const table *t)
 {
     size_t row, column;
-    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
+    char *text = NULL;
     double value;
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column);
     if (comma && classify(comma, &value) == CELL_COMMA_NUMBER)
-        note(list, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
-             value);
-    if (t->unnamed_first)
-        note(list, "The first column of %s has no name; it was taken as a row index and left out.",
-             t->file);
-    if (t->numbered)
-        note(list,
-             "Line %zu of %s (0,1,2,...) was taken as numbers of columns, as pandas writes them; "
-             "--no-header reads it as data.",
-             t->lines[0] - 1, t->file);
-    if (t->empty)
-        note(list, "%zu column%s of %s %s neither a name nor values and %s left out.", t->empty,
-             PLURAL(t->empty), t->file, t->empty == 1 ? "has" : "have",
-             t->empty == 1 ? "was" : "were");
-    if (t->comments)
-        note(list, "%d comment line%s at the top of %s %s skipped.", t->comments,
-             PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
+        append(&text, "Numbers of %s have decimal commas: \"%s\" is read as %.10g.", t->file, comma,
+               value);
+    return text;
+}
+
+char *table_note(const table *t, int kind)
+{
+    char *text = NULL;
+    if (kind == 0)
+        return note_commas(t);
+    if (kind == 1 && t->unnamed_first)
+        append(&text,
+               "The first column of %s has no name; it was taken as a row index and left out.",
+               t->file);
+    else if (kind == 2 && t->numbered)
+        append(&text,
+               "Line %zu of %s (0,1,2,...) was taken as numbers of columns, as pandas writes them; "
+               "--no-header reads it as data.",
+               t->lines[0] - 1, t->file);
+    else if (kind == 3 && names_are_values(t))
+        append(&text,
+               "Line %zu of %s was taken as names of columns, but each of them also stands below "
+               "as a value; --no-header reads it as data.",
+               t->lines[0] - 1, t->file);
+    else if (kind == 4 && t->empty)
+        append(&text, "%zu column%s of %s %s neither a name nor values and %s left out.", t->empty,
+               PLURAL(t->empty), t->file, t->empty == 1 ? "has" : "have",
+               t->empty == 1 ? "was" : "were");
+    else if (kind == 5 && t->comments)
+        append(&text, "%d comment line%s at the top of %s %s skipped.", t->comments,
+               PLURAL(t->comments), t->file, t->comments == 1 ? "was" : "were");
+    return text;
+}
+
+void note_table(const table *t, notes *list)
+{
+    for (int kind = 0; kind < TABLE_NOTES; kind++) {
+        char *text = table_note(t, kind);
+        if (text)
+            note(list, "%s", text);
+        free(text);
+    }
 }
 
 void table_free(table *t)
@@ -777,12 +877,26 @@ static void require_names(const table *a, char *const *names, const table *b, ch
     if (i < a->m)
         fail(
             "%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
-            "Both need the same columns: rename them in line 1 of %s, or choose with --columns or "
-            "--leave-out",
+            "Both need the same columns: rename it in line 1 of %s, leave it out with --leave-out, "
+            "or choose with --columns%s",
             a->file, names[i], b->file,
             differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
                                                           : "",
-            a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file);
+            a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file,
+            data_hint(names_are_values(a) ? a : b));
+}
+
+int same_first_line(const table *first, const table *other)
+{
+    if (first->named || other->named || first->numbers || other->numbers || first->columns < 2
+        || first->columns != other->columns || first->checksum == other->checksum)
+        return 0;
+    name_index index;
+    size_t i = 0, repeated = index_names(&index, first->cells, first->columns);
+    free_index(&index);
+    while (i < first->columns && strcmp(first->cells[i], other->cells[i]) == 0)
+        i++;
+    return i == first->columns && repeated == first->columns;
 }
 
 int table_match(const table *first, table *other)

@@ -757,6 +757,118 @@ def test_exports():
     bad("names in the other file", "add that line to bad.csv", "red,1\nblue,2\n" * 20, "words_made.csv")
 
 
+def test_newcomers():
+    """Files that people have, with what other programs wrote into them."""
+    def cells(of):
+        """A file of (dice, number of the row) -> first cell, and a column of numbers."""
+        def form(count, seed):
+            dice = random.Random(seed + 40)
+            return "t,x\n" + "".join(f"{of(dice, k)},{dice.gauss(0, 1):.4f}\n" for k in range(count))
+        return form
+
+    def clock(of):
+        return cells(lambda dice, k: of(dice.randrange(1, 29), dice.randrange(24), dice.randrange(60)))
+
+    # zones and short hours
+    for zone in (" UTC", " GMT", " +0000", "Z"):
+        got = both_ways(f"a zone {zone}", clock(lambda d, h, m: f"2024-02-{d:02} {h:02}:{m:02}:00{zone}"),
+                        "Column t holds dates")
+        means = {c["name"]: c["observed_mean"] for c in got.get("columns", [])}
+        check(f"a zone {zone}: value", abs(means.get("t", 0) - 19768) < 4, means)
+    text("way.csv", "t\n" + "2024-02-01 12:00:00 +0200\n2024-02-01 10:00:00 UTC\n2024-02-01 08:00:00 -02:00\n" * 5)
+    text("way_made.csv", "t\n" + "".join(f"2024-02-{k % 28 + 1:02}\n" for k in range(200)))
+    got = answer("zones are one time", "way.csv", "way_made.csv", code=1)
+    check("zones are one time: no spread", got.get("columns", [{}])[0].get("observed_sd") == 0
+          and abs(got["columns"][0]["observed_mean"] - 19754 - 10 / 24) < 1e-6, got.get("columns"))
+    both_ways("hours of one digit", clock(lambda d, h, m: f"{h}:{m:02}"), "Column t holds times of day")
+    both_ways("days with such hours", clock(lambda d, h, m: f"2024-02-{d:02} {h}:{m:02}"), "Column t holds dates")
+    text("way.csv", "t\n" + "".join(f"2024-02-01 0{k % 2}:00\n" for k in range(60)))
+    text("way_made.csv", "t\n" + "".join(f"2024-02-01 0{4 + k % 2}:00\n" for k in range(600)))
+    where = answer("times of one day", "way.csv", "way_made.csv", code=1).get("where", "")
+    check("times of one day are said", ": 2024-02-01 00:30:00 against 2024-02-01 04:30:00, " in where, where)
+
+    # missing values of databases and pandas
+    for word in ("\\N", "NaT", "<NA>"):
+        both_ways(f"a missing {word}", cells(lambda dice, k: word if k % 10 == 0 else f"{dice.gauss(0, 1):.3f}"),
+                  "6 of the 60 rows of way.csv have a missing value")
+
+    # pandas writes whole numbers with .0 if a value is missing
+    text("way.csv", cells(lambda dice, k: "" if k == 7 else dice.choice(["1.0", "2.0", "-3.00"]))(60, 1))
+    text("way_made.csv", cells(lambda dice, k: dice.choice(["1", "2", "-3"]))(600, 2))
+    got = answer("1.0 is the category 1", "way.csv", "way_made.csv", "--categories", "t", code=0)
+    check("1.0 is the category 1: names", names(got) == ["t=-3", "t=1", "t=2", "x"], names(got))
+    text("way.csv", cells(lambda dice, k: dice.choice(["1.10", "1.5.0", "x.0"]))(60, 1))
+    got = answer("other texts stay", "way.csv", "way.csv", "--categories", "t")
+    check("other texts stay: names", names(got) == ["t=1.10", "t=1.5.0", "t=x.0", "x"], names(got))
+
+    # words in the encoding of an old spreadsheet, keys that look like 12e345678, quoted blanks
+    colours = cells(lambda dice, k: dice.choice(["gr\u00fcn", "wei\u00df", "<\u00a3>"]))
+    text("way.csv", colours(60, 1).encode("latin-1"))
+    text("way_made.csv", colours(600, 2))
+    got = answer("Latin-1 beside UTF-8", "way.csv", "way_made.csv", code=0)
+    check("Latin-1 beside UTF-8: names", names(got) == ["t=<\u00a3>", "t=gr\u00fcn", "t=wei\u00df", "x"], names(got))
+    text("bad.csv", "key,x\n" + "".join(f"{k}a{k * k:04x},{k}\n" for k in range(40)) + "29580e0850847,5\n")
+    refuse("keys", ['line 2, column 1 (key): "0a0000" is not a number', "--leave-out key"], "bad.csv", "bad.csv")
+    got = both_ways("quoted blanks", cells(lambda dice, k: f'"  {dice.gauss(0, 1):.3f} "'))
+    check("quoted blanks: a number", names(got) == ["t", "x"], names(got))
+
+    # line 1
+    got = both_ways("years above the columns", lambda count, seed: csv(normal_rows(count, 2, seed), ["2019", "2020"]),
+                    "Line 1 of way.csv and of way_made.csv is the same and was read as data", "say --header")
+    check("years are data", got.get("observed_rows") == 61)
+    got = both_ways("years, --header", lambda count, seed: csv(normal_rows(count, 2, seed), ["2019", "2020"]),
+                    arguments=["--header"])
+    check("years are names if told so", names(got) == ["2019", "2020"] and not noted(got, "Line 1"), got.get("notes"))
+    text("bare.csv", csv(normal_rows(60, 2, 2)))
+    check("one file twice has one line 1", not noted(answer("twice", "bare.csv", "bare.csv"), "Line 1 of"))
+    text("bad.csv", "2024-01-01,2024-02-01\n" + csv(normal_rows(60, 2, 1)))
+    refuse("dates above the columns", ['line 1, column 1 (1): "2024-01-01" is a date',
+                                       "If line 1 holds the names of the columns, say --header"], "bad.csv", "bad.csv")
+    words = "red\nblue\nred\n" + "blue\nred\n" * 20
+    text("way.csv", words)
+    got = answer("words without a name", "way.csv", "way.csv")
+    check("words without a name are noted", noted(got, "Line 1 of way.csv was taken as names", "--no-header"),
+          got.get("notes"))
+    text("way_made.csv", words[4:])
+    refuse("words without a name", ['has a column "red", way_made.csv has none', "--no-header if line 1 is data"],
+           "way.csv", "way_made.csv")
+    text("bad.csv", "red,red\n" * 20)
+    refuse("words twice", ["both called", "Rename one, or say --no-header if line 1 is data"], "bad.csv", "bad.csv")
+    text("bad.csv", "a,a\n1,2\n3,4\n")
+    check("names above numbers are no data", "--no-header" not in refuse("a name twice", "both called", "bad.csv",
+                                                                         "bad.csv"))
+    for first in ("\n", "\r\n\r\n", "# made by\n\n", "\n# made by\n"):
+        got = answer("empty lines at the top", text("way.csv", first + csv(normal_rows(60, 2, 2, 1.0), NAMES)),
+                     "made.csv", code=1)
+        check(f"empty lines at the top {first!r}", names(got) == NAMES and got["observed_rows"] == 60, got)
+    text("bad.csv", "\n\na,b\n1,2\n3,x\n4,5\n")
+    refuse("a word below empty lines", "bad.csv, line 5, column 2 (b)", "bad.csv", "made.csv")
+
+    # marks and times that are not read
+    for cell in ("68'121", "39 998", "1.234.567", "-7\u00a0123,5", "12\u202f345", "1\u2019234.5"):
+        text("bad.csv", f'a,b\n"{cell}",2\n3,4\n')
+        refuse(f"{cell} among numbers", f'is not a number: remove the marks for thousands, or', "bad.csv", "made.csv")
+    for cell in ("10.0.0.1", "1234 567", "12 34", "1'23"):
+        text("bad.csv", f"a,b\n{cell},2\n3,4\n")
+        check(f"{cell} has no marks", "marks" not in refuse(f"{cell} among numbers", "is not a number", "bad.csv",
+                                                            "made.csv"))
+    text("bad.csv", "a,b\n6:30 PM,2\n11:59:00 am,4\n" + "".join(f"1:{k} AM,3\n" for k in range(10, 40)))
+    refuse("half days", 'column 1 (a): "6:30 PM" is not a number: write times with 24 hours', "bad.csv", "bad.csv")
+
+    # which column?
+    for file, item in (("same.csv", "9"), ("same.csv", "2-9"), ("bare.csv", "9"), ("bare.csv", "size")):
+        for option in ("--columns", "--leave-out", "--categories"):
+            said = refuse(f"{option} {item}", f"{option} {item}: there is no such column; the columns of {file} are "
+                          "numbered from 1 to 2", file, file, option, item)
+            check(f"{option} {item}: no nearest name", "nearest" not in said, said)
+    many = text("bad.csv", "a,b\n" + "".join(f"w{k},{k * k % 17}\n" for k in range(1001)))
+    refuse("1001 values", "--categories a: more than 1000 different values. Leave the column out: --leave-out a", many,
+           many, "--categories", "a")
+    refuse("standard input twice", "standard input can be read only once", "-", "-", stdin=b"a\n1\n2\n")
+    text("bad.csv", csv(normal_rows(60, 2, 2), NAMES).encode("utf-16-le"))
+    refuse("UTF-16 without a mark", "or one in UTF-16: save it as CSV in UTF-8", "bad.csv", "made.csv")
+
+
 # ======== what used to go wrong ========
 
 def limited(kind, amount):
@@ -1021,6 +1133,8 @@ def test_generators():
         "echo a,c; " + UNIFORM)
     bad("that prints words", ["the generator's output, line 40, column 2 (b)", '"oops"'],
         UNIFORM + " | sed '$s/,.*/,oops/'")
+    bad("with a line about itself", "line 2: 2 fields, but line 1 has 1. Is that a title? Remove it",
+        "echo Starting; " + UNIFORM)
     bad("that forgets values", "the generator's output: column b holds no values",
         "for i in $(seq {rows}); do echo $i$i,; done")
     bad("that forgets a value", "the generator's output, line 40, column 2 (b): a missing value",
@@ -1099,6 +1213,13 @@ def test_programs():
         "--server", "cat", "--timeout", "0.3")
     bad("that serves too few rows", "but was asked for 80 (the first number of each line that it reads)", "--server",
         "while read x; do printf '1,2,3\\n4,5,6\\n\\n'; done")
+    bad("that begins with an empty line", "printed no rows before the empty line that ends an answer", "--server",
+        "echo; sleep 1000")
+    bad("whose child goes on", ["took more than 0.5 s", "something that it started keeps its output open"],
+        "--generator", f"sleep 1000 & {one_shot}", "--timeout", "0.5")
+    got = answer("a program with decimal commas", recording, "--generator", f"{one_shot} | tr ,. ';,'", *quick, code=1)
+    check("its decimal commas are noted", noted(got, "Numbers of the generator's output have decimal commas"),
+          got.get("notes"))
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
     bad("that serves the same rows", "the same rows for every seed", "--server",
         AWK_SERVER.replace("seed=$seed", "seed=7"))
@@ -1164,6 +1285,37 @@ def test_program_columns():
         got = answer(f"{options} and a file without names", "c6.csv", "c6_made.csv", *options, code=0)
         check(f"{options} and a file without names: columns", names(got) == [c for c in chosen if "other" not in c],
               names(got))
+    # what the program decides, and what the recording has instead
+    text("c7.csv", "ok,b\n" + "".join(f"{dice.choice(['TRUE', 'FALSE'])},{dice.random()!r}\n" for _ in range(60)))
+    got = answer("true and false where the program prints 0 and 1", "c7.csv", "--generator",
+                 dice_of.format('int(2 * rand()) "," rand()'), *quick, code=0)
+    check("true and false are read as 1 and 0", noted(got, "Column ok: true and yes are read as 1"), got.get("notes"))
+    means = {c["name"]: c["observed_mean"] for c in got.get("columns", [])}
+    check("true and false: mean", 0.2 < means.get("ok", 0) < 0.8, means)
+    there = ["Write the same on both sides", "--leave-out ok, or", "--categories ok\n"]
+    text("c7.csv", "ok,b\nTRUE,0.5\n7,0.5\n")
+    refuse("true beside 7", ['(ok): "TRUE" is not a number, but the synthetic rows have numbers there', *there],
+           "c7.csv", "--generator", dice_of.format('int(2 * rand()) "," rand()'), *quick)
+    for cell, printed, kind in (("2024-05-31", "int(2 * rand())", "a number, but the synthetic rows have numbers"),
+                                ("red", "int(2 * rand())", "a number, but the synthetic rows have numbers"),
+                                ("12", '"2024-05-0" int(1 + 9 * rand())', "a date, but the synthetic rows have dates"),
+                                ("12", '"12:0" int(9 * rand())', "a time, but the synthetic rows have times"),
+                                ("12", '(rand() < 0.5 ? "yes" : "no")', "true or false, but the synthetic rows have")):
+        text("c8.csv", "ok,b\n" + f"{cell},1\n{cell},2\n" * 30)
+        refuse(f"{cell} where the program prints {printed}", [f'line 2, column 1 (ok): "{cell}" is not {kind}', *there],
+               "c8.csv", "--generator", dice_of.format(printed + ' "," rand()'), *quick)
+    # --categories: names may stand on either side, NA is a value, 1.0 is 1
+    region = '(rand() < 0.3 ? "NA" : rand() < 0.5 ? 1 : 2) "," rand()'
+    named = dice_of.format(region).replace("srand({seed});", 'srand({seed}); print "region,b";')
+    lines = "".join(f"{dice.choice(['NA', '1.0', '2.0'])},{dice.random()!r}\n" for _ in range(60))
+    for first, command in (("region,b\n", dice_of.format(region)), ("", named), ("region,b\n", named)):
+        text("c9.csv", first + lines)
+        got = answer("--categories with names on one side", "c9.csv", "--generator", command, *quick, "--categories",
+                     "region")
+        shares = {c["name"]: c["observed_mean"] for c in got.get("columns", [])}
+        check("--categories with names on one side: columns",
+              sorted(shares) == ["b", "region=(other)", "region=1", "region=2", "region=NA"]
+              and shares["region=(other)"] == 0 < shares["region=NA"], shares)
     words = make.replace('print i \",\" rand() \",\"', "print").replace("id,size,colour", "colour")
     text("c5.csv", "colour\n" + "".join(f"{dice.choice(['red', 'green', 'blue'])}\n" for _ in range(60)))
     for name, command in (("with names", words), ("without names", words.replace('print \"colour\"; ', ""))):
@@ -1237,6 +1389,54 @@ def test_watch():
           and noted(got, "nights/names.csv was skipped: it has no rows"), got.get("notes"))
     for name in ("README.txt", "empty.csv", "names.csv"):
         Path("nights", name).unlink()
+    # what is done with lines and columns is noted, of hundreds of recordings once
+    Path("spreadsheet").mkdir()
+    for k in range(1, 5):
+        lines = "".join(f"{i},{x!r},{y!r},,{'red' if x > 0 else 'blue'},\n" for i, (x, y) in enumerate(
+            normal_rows(40, 2, 7000 + k)))
+        text(f"spreadsheet/night_{k}.csv", "# at home\n,a,b,,colour,\n" + lines)
+    text("spreadsheet/night_5.csv", "colour;b;a;mood\n" + "".join(
+        f"{'red' if x > 0 else 'blue'};{y:.3f};{x:.3f};5\n".replace(".", ",") for x, y in normal_rows(40, 2, 7005)))
+    text("sheet_made.csv", "# made\n,a,b,colour\n" + "".join(
+        f"{i},{x!r},{y!r},{'red' if x > 0 else 'blue'}\n" for i, (x, y) in enumerate(normal_rows(40 * 232, 2, 61))))
+    got = answer("notes of a watch", "--watch", "spreadsheet", "--synthetic", "sheet_made.csv", *quick, "--state",
+                 "sheet.state", "--report", "sheet.html", code=0)
+    said = " ".join(npksd("--watch", "spreadsheet", "--synthetic", "sheet_made.csv", *quick).stdout.decode().split())
+    page = Path("sheet.html").read_text()
+    more = "The same is true of 3 more recordings."
+    for words in ("1 comment line at the top of sheet_made.csv was skipped.",
+                  "The first column of sheet_made.csv has no name; it was taken as a row index and left out.",
+                  f"1 comment line at the top of spreadsheet/night_1.csv was skipped. {more}",
+                  f"spreadsheet/night_1.csv has no name; it was taken as a row index and left out. {more}",
+                  "2 columns of spreadsheet/night_1.csv have neither a name nor values and were left out. " + more,
+                  "Numbers of spreadsheet/night_5.csv have decimal commas:",
+                  "The columns of spreadsheet/night_5.csv stand in another order; they were matched by name.",
+                  "Columns of spreadsheet/night_5.csv that the tester does not have were left out:",
+                  "Column colour is a category: it became 3 columns"):
+        check(f"a watch notes: {words}", noted(got, words) and words in said and words in page, got.get("notes"))
+    got = answer("notes by state alone", "--watch", "spreadsheet", "--state", "sheet.state", code=0)
+    check("a state knows its categories", noted(got, "Column colour is a category") and len(got["notes"]) == 1,
+          got.get("notes"))
+    text("bare_night.csv", csv(normal_rows(40, 2, 7007)))
+    got = answer("a night without names", "--watch", "bare_night.csv", *source, "--state", "bare.state")
+    check("matched by position", noted(got, "bare_night.csv has no names of columns: they were matched by position"),
+          got.get("notes"))
+    text("bare_night_2.csv", csv(normal_rows(40, 3, 7007)))
+    refuse("a night without names and with another column", ["has 3 columns in use, the tester was made for 2",
+                                                             "add the line of names"],
+           "--watch", "bare_night_2.csv", "--state", "bare.state")
+    refuse("a night from a pipe", "--watch -: recordings are told apart by the names", "--watch", "-", *source)
+    Path("nothing").mkdir()
+    for k in range(640):
+        text(f"nothing/far_{k}.csv", f"a\n9\n8.5\n9.{k}\n9.5\n")
+    text("far_made.csv", csv(normal_rows(4 * 1132, 1, 5), ["a"]))
+    far = ("--watch", "nothing", "--synthetic", "far_made.csv", "--fit-rows", 400, "--pilot", 7, "--replicates", 999)
+    done = npksd(*far, "--quiet")
+    check("--quiet has no inf", re.fullmatch(rb"1e\+3\d\d\n", done.stdout) and done.returncode == 1,
+          (done.stdout, done.stderr))
+    for file in Path("nothing").iterdir():
+        file.unlink()
+    refuse("an empty folder", "nothing: no recording is there yet", "--watch", "nothing", *source)
     # what is written is neither an input nor another output, whether it is there yet or not
     wanted = "would be overwritten"
     before = {path: Path(path).read_bytes() for path in ("nights/night_1.csv", "watch_made.csv", "watch.state",
@@ -1536,9 +1736,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
-                     test_dates, test_dialects_of_programs, test_exports, test_defects, test_report_files, test_copies,
-                     test_candidates, test_npy, test_generators, test_programs, test_program_columns, test_watch,
-                     test_help, test_progress, test_report, test_readme):
+                     test_dates, test_dialects_of_programs, test_exports, test_newcomers, test_defects,
+                     test_report_files, test_copies, test_candidates, test_npy, test_generators, test_programs,
+                     test_program_columns, test_watch, test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
             before = len(PASSED), len(FAILED)

@@ -137,6 +137,20 @@ void note(notes *list, const char *format, ...)
     va_end(arguments);
 }
 
+/* A file that is named twice is described once. */
+void leave_out_repeated(notes *list)
+{
+    size_t kept = 0;
+    for (size_t k = 0; k < list->count; k++) {
+        size_t i = 0;
+        while (i < kept && strcmp(list->items[i], list->items[k]) != 0)
+            i++;
+        if (i == kept)
+            list->items[kept++] = list->items[k];
+    }
+    list->count = kept;
+}
+
 void fail(const char *format, ...)
 {
     va_list arguments;

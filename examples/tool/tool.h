@@ -60,6 +60,7 @@ typedef struct notes {
 } notes;
 
 void note(notes *list, const char *format, ...) TOOL_FORMAT(2, 3);
+void leave_out_repeated(notes *list);
 
 /* Names and where they stand: found in the same time however many there are. */
 typedef struct name_index {
@@ -117,8 +118,14 @@ void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
 void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format);
 void table_read(table *t, const char *file, table_format *format);
-void note_table(const table *t, notes *list); /* what was done with lines and columns */
+/* What was done with lines and columns: all of it, or one kind (0, 1, ...; NULL: nothing). */
+enum { TABLE_NOTES = 6 };
+void note_table(const table *t, notes *list);
+char *table_note(const table *t, int kind);
 void table_free(table *t);
+
+/* Do two files without names begin with the same line, its cells all different, as names are? */
+int same_first_line(const table *first, const table *other);
 
 /* The columns of `other` in the order of `first`, by name if both have names. Fails if they do not
    match; returns whether the order was another one. */
@@ -169,6 +176,7 @@ size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t 
 void table_keep(table *t, const size_t *kept, size_t count);
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list);
 void encoding_name(encoding *e); /* what follows from the columns */
+void note_columns(const encoding *e, notes *list); /* which are categories, dates, ... */
 /* refuse: missing values end the program; otherwise their rows are left out with a note. */
 void encode(const encoding *e, const table *t, int refuse, data *to, notes *list);
 

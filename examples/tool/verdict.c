@@ -118,6 +118,14 @@ const char *value_text(column_type type, double value, char room[48])
     return room;
 }
 
+/* Dates of one day have their times behind them. */
+static void add_clock(char room[48], double days)
+{
+    char time[48];
+    snprintf(room + strlen(room), 48 - strlen(room), " %.30s",
+             value_text(COLUMN_TIME, 86400 * (days - floor(days)), time));
+}
+
 static void describe_mean(char **to, const column_change *c)
 {
     char here[48], there[48];
@@ -128,9 +136,15 @@ static void describe_mean(char **to, const column_change *c)
         append(to, "mean %s by %.2f sd", way, fabs(c->shift));
     else
         append(to, "mean unchanged");
-    if (c->type == COLUMN_DATE || c->type == COLUMN_TIME)
-        append(to, ": %s against %s", value_text(c->type, c->mean, here),
-               value_text(c->type, c->other_mean, there));
+    if (c->type != COLUMN_DATE && c->type != COLUMN_TIME)
+        return;
+    value_text(c->type, c->mean, here);
+    value_text(c->type, c->other_mean, there);
+    if (c->type == COLUMN_DATE && strcmp(here, there) == 0) {
+        add_clock(here, c->mean);
+        add_clock(there, c->other_mean);
+    }
+    append(to, ": %s against %s", here, there);
 }
 
 /* Shares as such; the spread where it changed more than the mean. */

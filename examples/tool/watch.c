@@ -129,6 +129,8 @@ static void add_folder(file_list *list, const char *folder, notes *said)
             add_path(list, path);
     }
     closedir(open);
+    if (list->count == first)
+        return;
     qsort(list->items + first, list->count - first, sizeof *list->items, compare_naturally);
     leave_out_strays(list, first, said);
 }
@@ -230,6 +232,7 @@ static void calibrate_slices(watcher *w, const npksd_options *options, const tab
     slices s;
     format.lender = first;
     table_read(&t, file, &format);
+    note_table(&t, &w->notes);
     w->full = t.m;
     w->named = t.named;
     size_t kept_count,
@@ -411,15 +414,71 @@ static void restart(watcher *w, const char *file)
 
 /* ======== recordings ======== */
 
+/* Hundreds of recordings are much alike: the first of them is named, and the others are counted. */
+static void note_recording(watcher *w, int kind, char *text)
+{
+    recording_note *n = &w->noted[kind];
+    if (n->text && text) {
+        n->more++;
+        free(text);
+    } else if (text)
+        n->text = text;
+}
+
+static void note_recordings(watcher *w)
+{
+    for (int kind = 0; kind < RECORDING_NOTES; kind++) {
+        const recording_note *n = &w->noted[kind];
+        if (n->text && n->more)
+            note(&w->notes, "%s The same is true of %zu more recording%s.", n->text, n->more,
+                 PLURAL(n->more));
+        else if (n->text)
+            note(&w->notes, "%s", n->text);
+    }
+    leave_out_repeated(&w->notes);
+}
+
+/* How the columns of a recording were found; t->picked are still all of its own. */
+static void note_matches(watcher *w, const table *t, const size_t *picked)
+{
+    size_t count = w->encoding.count, extra_count = 0, by_name = w->named && t->named;
+    char *words[RECORDING_NOTES] = { NULL },
+         **extra = (char **)memory(NULL, t->columns, sizeof *extra);
+    for (size_t i = 1; i < count && by_name && !words[NOTE_ORDER]; i++)
+        if (picked[i] < picked[i - 1])
+            append(&words[NOTE_ORDER],
+                   "The columns of %s stand in another order; they were matched by name.", t->file);
+    if (w->named && !t->named)
+        append(&words[NOTE_POSITION],
+               "%s has no names of columns: they were matched by position.", t->file);
+    for (size_t i = 0; i < t->m && by_name && t->m > w->full; i++) {
+        size_t k = 0;
+        while (k < count && picked[k] != t->picked[i])
+            k++;
+        if (k == count)
+            extra[extra_count++] = t->names[t->picked[i]];
+    }
+    if (extra_count) {
+        char *names = list_names(extra, extra_count);
+        append(&words[NOTE_EXTRA], "Columns of %s that the tester does not have were left out: %s.",
+               t->file, names);
+        free(names);
+    }
+    for (int kind = NOTE_ORDER; kind < RECORDING_NOTES; kind++)
+        note_recording(w, kind, words[kind]);
+    free(extra);
+}
+
 /* The columns of the tester among those of a recording: by name if both have names. */
-static void match_columns(const watcher *w, table *t)
+static void match_columns(watcher *w, table *t)
 {
     const encoding *e = &w->encoding;
     size_t *picked = (size_t *)memory(NULL, e->count, sizeof *picked);
     name_index index;
     if (!(w->named && t->named) && t->m != w->full)
-        fail("%s has %zu column%s in use, the tester was made for %zu", t->file, t->m, PLURAL(t->m),
-             w->full);
+        fail("%s has %zu column%s in use, the tester was made for %zu. Both need the same columns%s",
+             t->file, t->m, PLURAL(t->m), w->full,
+             w->named ? ": add the line of names, by which columns are found" : "");
     index_names(&index, t->names, t->columns);
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
@@ -430,6 +489,7 @@ static void match_columns(const watcher *w, table *t)
                  t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
         picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
     }
+    note_matches(w, t, picked);
     free(t->picked);
     t->picked = picked;
     t->m = e->count;
@@ -516,6 +576,8 @@ static void watch_file(watcher *w, const char *file)
     else if (!known) {
         if (is_full(w))
             restart(w, file);
+        for (int kind = 0; kind < TABLE_NOTES; kind++)
+            note_recording(w, kind, table_note(&t, kind));
         match_columns(w, &t);
         encode(&w->encoding, &t, 1, &d, &w->notes);
         if (d.n < w->n)
@@ -726,13 +788,18 @@ int watch(settings *s)
                  s->state ? s->state : "--watch");
         calibrate(&w, &files);
     }
+    if (loaded)
+        note_columns(&w.encoding, &w.notes);
     load_tester(&w, s->state ? s->state : "--load");
     for (size_t k = 0; k < files.count; k++)
         watch_file(&w, files.items[k]);
     note_waiting(&w);
+    note_recordings(&w);
     progress_stop();
-    if (s->quiet)
+    if (s->quiet && w.monitor.log_evidence < 700)
         printf("%.6g\n", exp((double)w.monitor.log_evidence));
+    else if (s->quiet) /* more than a double holds */
+        printf("1e%+.0f\n", floor((double)w.monitor.log_evidence / log(10)));
     else
         (s->json ? print_watch_json : print_watch_text)(&w);
     fflush(stdout);

@@ -4,6 +4,14 @@
 
 #include "tool.h"
 
+/* What is noted of recordings, one kind of note or another: those of table_note, and of columns. */
+enum { NOTE_ORDER = TABLE_NOTES, NOTE_POSITION, NOTE_EXTRA, RECORDING_NOTES };
+
+typedef struct recording_note {
+    char *text; /* of the first recording, or NULL */
+    size_t more;
+} recording_note;
+
 typedef struct recording {
     char *file, *worst; /* worst: the column that stands out, or NULL */
     uint64_t checksum;
@@ -20,6 +28,7 @@ typedef struct watcher {
     settings *settings;
     char *kept_values[KEPT_OPTIONS]; /* NULL: not used */
     notes notes;
+    recording_note noted[RECORDING_NOTES];
     size_t n; /* rows of a data set */
     encoding encoding;
     double *mean, *sd;  /* encoding.m: of rows of the source; NaN where they are not known */
