@@ -69,7 +69,7 @@
  *     small covariances, MOMENT tails and modes, MARGIN dependence, PAIR all but correlations. MMD
  *     takes a fifth of the time at n = 100, m = 3, each of the others less.
  *     The paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one
- *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR.
+ *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR, estimator = NPKSD_ESTIMATOR_GAUSS.
  *
  * API TIERS
  *     1  npksd_test, npksd_test_samples: one call, one answer; _diagnose also says why
@@ -92,8 +92,8 @@
  *     seed for data you make yourself. A caller's rng with seek_fn works the same way.
  *
  * FRAME BUDGET
- *     npksd_tester_step(t, k) does k items, each a generator call or less than 1 ms of work at n =
- *     1000, m = 100. The caller watches the clock. Any pattern of steps gives the same bits.
+ *     npksd_tester_step(t, k) does k items, each a generator call or, with default options at n =
+ *     1000, m = 100, less than 1 ms of work. You watch the clock. Any steps give the same bits.
  *
  * THREADS, EXCEPTIONS
  *     No mutable globals. Distinct testers may run in distinct threads, one tester in one thread at
@@ -108,8 +108,8 @@
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
- *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample gets 1e-3 of
- *     the others' scale. NaN and infinity are refused, by bit pattern. Correct to 1e-7 under
+ *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample gets 1e-6 of
+ *     its value as its scale. NaN and infinity are refused, by bit pattern. Correct to 1e-7 under
  *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
@@ -135,7 +135,7 @@
  * HISTORY (every changed default, random stream or numeric result is named here)
  *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
  *             frequencies, numbers combined half-way to normal scores, statistic U, a bandwidth
- *             over 8 pairs a row, other normal numbers, no effect of row order (smooth = 0). Fixed
+ *             over 8 pairs a row, other normal numbers, no effect of row order (generators). Fixed
  *             samples: one pool of all rows; n/2 synthetic rows are enough. Wild bootstrap: STEIN
  *             only, flagged. Workers with scratch need their own rng if the tester has a caller's.
  *             npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone. Blobs of
@@ -382,7 +382,7 @@ typedef struct npksd_diagnosis {
     npksd_real *coordinate_shift;      /* m, or NULL: observed mean - generator's, in sd */
     npksd_real *coordinate_distance;   /* m, or NULL: distance of distribution functions, 0 to 1 */
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
-    size_t pair_capacity, pair_count;  /* pair_count is written: how many were put there */
+    size_t pair_capacity, pair_count;  /* pair_count: how many were written to pairs */
 } npksd_diagnosis;
 /* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
    or pair with p_adjusted <= alpha differs. The guarantee holds if nothing differs: a changed
@@ -395,7 +395,7 @@ typedef struct npksd_self_check_result {
     npksd_real distance;   /* most by which the share of p-values up to some a exceeds a */
     npksd_real uniform_p;  /* p-value of that distance: small means too many small p-values */
     int repeatable;        /* 0: equal streams gave different rows: hidden state, rand(), a clock */
-    int suspicious;        /* not repeatable, or uniform_p < 0.01 */
+    int suspicious;        /* not repeatable, uniform_p < 0.01, or 16 or more p-values, all 1 */
 } npksd_self_check_result;
 
 typedef struct npksd_power_result {
@@ -415,7 +415,7 @@ NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
 /* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose
-   also says why (STEIN, MIRROR or MOMENT alone: from a longer fit; not with stop_after). diagnosis
+   also says why (a single component: by a longer fit, other draws; not with stop_after). diagnosis
    and its arrays may be NULL; null_values, if not NULL, receives result.replicates statistics. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
@@ -561,7 +561,7 @@ NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd
 /* ======== tier 3: your own threads or ranks ======== */
 
 typedef struct npksd_worker {
-    npksd_rng rng;        /* zero: built in; without seek_fn numbers depend on the split */
+    npksd_rng rng;        /* zero: the tester's; without seek_fn numbers depend on the split */
     void *user_data;      /* for sample_fn; NULL: the tester's own */
     void *scratch;        /* NULL: the tester's own, then one thread only */
     size_t scratch_bytes; /* at least npksd_tester_scratch_size */
@@ -721,9 +721,10 @@ static const npksd_real NPKSDI_CLAMP = NPKSDI_PICK(1e4f, 1e6); /* largest scaled
 static const npksd_real NPKSDI_UNSCALED_CLAMP = NPKSDI_PICK(1e15f, 1e140); /* can be squared */
 static const npksd_real NPKSDI_EXP_LOW = NPKSDI_PICK(-87.0f, -708.0);
 static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
-static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);        /* closer values are equal */
-static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6);   /* least deviation / mean */
-static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6);          /* least range of knots */
+static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);      /* closer values are equal */
+static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6); /* least deviation / mean */
+static const npksd_real NPKSDI_CLOSEST = NPKSDI_PICK(0.03f, 1e-3);  /* deviation of a correlation */
+static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6);        /* least range of knots */
 static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
 /* Rows are kept in transposed panels: column j of NPKSDI_T rows is contiguous. Hot loops run over
@@ -1353,7 +1354,7 @@ typedef struct npksdi_family {
 } npksdi_family;
 
 enum { NPKSDI_FAMILIES_MAX = 3, NPKSDI_RIDGES_MAX = 3 };
-enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 6 }; /* rows of the fit; numbers of MARGIN */
+enum { NPKSDI_KEPT_MAX = 1000, NPKSDI_MARGINS = 7 }; /* rows of the fit; numbers of MARGIN */
 
 NPKSDI_DEF npksd_options npksd_default_options(void)
 {
@@ -1560,13 +1561,13 @@ typedef struct npksdi_number {
 } npksdi_number;
 
 enum {
-    NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 11,
+    NPKSDI_NUMBERS_MAX = 3 * NPKSD_SCALES_MAX + 12,
     NPKSDI_EDGES = 128,                  /* of a column's margin */
     NPKSDI_CODES = 2 * NPKSDI_EDGES + 1, /* places of a value among them */
     NPKSDI_PAIR_COLUMNS = 256,           /* at most this many columns are paired */
     NPKSDI_SHIFTS = 4,                   /* neighbours that a vector of the ring is paired with */
     NPKSDI_WAVES = NPKSDI_SHIFTS * 2 * 4 * NPKSDI_T, /* sums of MMD: shift, band, kind, lane */
-    NPKSDI_COLUMN_NUMBERS = 3                        /* of the diagnosis: score, margin, spread */
+    NPKSDI_COLUMN_NUMBERS = 5 /* of the diagnosis: score, margin, spread, mean, cells */
 };
 static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
@@ -2999,26 +3000,61 @@ static npksd_real npksdi_ks_distance(const npksdi_model *model, const npksdi_scr
     return largest;
 }
 
+/* Cells of a column are the open intervals between every fourth edge, and these edges themselves:
+   they see what a distance averages out, such as rounding, caps, or a value too often. With o of n
+   rows in a cell and e = n p expected,
+       x = sum (o - e)^2 / (e + 1/2),
+   less its mean and divided by its deviation, as if o were independent and binomial. */
+NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+{
+    const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
+    const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
+    npksd_real n = (npksd_real)model->n_, share = 1 / model->reference_rows_;
+    npksd_real lanes[2 * NPKSDI_T] = { 0 }, ours[NPKSDI_T], theirs[NPKSDI_T];
+    for (size_t k = 0, at = 0; k < NPKSDI_EDGES / 2; k += NPKSDI_T) {
+        for (size_t l = 0, end; l < NPKSDI_T; l++, at = end) {
+            size_t edge = (k + l) / 2 * 4 + 4;
+            end = edge < NPKSDI_EDGES ? codes[edge] + l % 2 : (size_t)NPKSDI_CODES;
+            end = npksdi_max_size(at, end); /* equal edges: nothing is between them */
+            ours[l] = (npksd_real)(int)(here[end] - here[at]);
+            theirs[l] = (npksd_real)(int)(there[end] - there[at]);
+        }
+        for (size_t l = 0; l < NPKSDI_T; l++) {
+            npksd_real p = theirs[l] * share, e = n * p, apart = ours[l] - e;
+            npksd_real by = 1 / (e + NPKSDI_C(0.5)), expected = e * (1 - p) * by;
+            lanes[l] += apart * apart * by - expected;
+            lanes[NPKSDI_T + l] += 2 * expected * expected;
+        }
+    }
+    npksd_real variance = npksdi_lane_sum(lanes + NPKSDI_T) + NPKSDI_C(0.01);
+    return npksdi_lane_sum(lanes) / NPKSD_SQRT(variance);
+}
+
 /* MARGIN's numbers: largest distance; sum of squared mean differences; change of spread: largest,
-   sum, sum of squares; sum of the change of tails. Also by column, and for pairs. */
+   sum, sum of squares; sum of the change of tails; largest of the cells. Also by column, and for
+   pairs. */
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
-                           npksd_real *margin, npksd_real *spread)
+                           npksd_real *columns)
 {
     npksd_real n = (npksd_real)model->n_, moments[4];
     npksdi_clear(numbers, NPKSDI_MARGINS);
-    for (size_t i = 0; i < model->m_; i++) {
+    for (size_t i = 0, m = model->m_; i < m; i++, columns++) {
         npksd_real shift = npksdi_lane_sum(w->z_sums_ + i * NPKSDI_T) / n - model->means_[i];
         npksdi_count_codes(model, w, i, moments);
+        npksd_real cells = npksdi_cells(model, w, i), wider = moments[1] - model->squares_[i];
         w->score_mean_[i] = moments[0];
         w->score_inverse_[i] = moments[3];
-        margin[i] = npksdi_distance(model, w, i);
-        spread[i] = npksdi_abs(moments[1] - model->squares_[i]);
-        numbers[0] = npksdi_max(numbers[0], margin[i]);
+        columns[0] = npksdi_distance(model, w, i);
+        columns[m] = npksdi_abs(wider);
+        columns[2 * m] = npksdi_abs(shift);
+        columns[3 * m] = cells;
+        numbers[0] = npksdi_max(numbers[0], columns[0]);
         numbers[1] += shift * shift;
-        numbers[2] = npksdi_max(numbers[2], spread[i]);
-        numbers[3] += moments[1] - model->squares_[i];
-        numbers[4] += spread[i] * spread[i];
+        numbers[2] = npksdi_max(numbers[2], columns[m]);
+        numbers[3] += wider;
+        numbers[4] += wider * wider;
         numbers[5] += moments[2]; /* the pilot's mean is what it is compared with */
+        numbers[6] = i > 0 ? npksdi_max(numbers[6], cells) : cells;
     }
 }
 
@@ -3031,16 +3067,23 @@ static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scr
     mean -= w->score_mean_[i] * w->score_mean_[j];
     return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
 }
+/* How far apart they are, squared, in units of their deviation, which is small for close pairs:
+   (r - expected)^2 / ((1 - expected^2) (1 - r expected)). */
+static npksd_real npksdi_pair_apart2(npksd_real r, npksd_real expected)
+{
+    npksd_real room = (1 - expected * expected) * (1 - r * expected);
+    return npksdi_square(r - expected) / npksdi_max(room, npksdi_square(NPKSDI_CLOSEST));
+}
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
     npksd_real largest = 0, n = (npksd_real)model->n_;
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
-            npksd_real apart = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
-            apart -= npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            largest = npksdi_max(largest, npksdi_abs(apart));
+            npksd_real r = npksdi_correlation(model, w, w->pair_sums_, n, a, b);
+            npksd_real of = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
+            largest = npksdi_max(largest, npksdi_pair_apart2(r, of));
         }
-    return largest;
+    return NPKSD_SQRT(largest);
 }
 
 /* ======== >>evaluation: one data set, item by item, and the number it becomes ======== */
@@ -3117,14 +3160,14 @@ static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *
 {
     npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
     npksd_real margins[NPKSDI_MARGINS];
-    npksd_real *v = w->values_ + model->number_count_, *margin = v + model->m_;
+    npksd_real *v = w->values_ + model->number_count_;
     for (size_t c = 0; c < model->kernel_count_; c++)
         if (model->kernel_[c].wanted_)
             e[c] = npksdi_estimate(model, w, c, NULL);
     if (model->options_.components & NPKSD_COMPONENT_MOMENT)
         moment = npksdi_moments(model, w);
     if (model->has_margins_)
-        npksdi_margins(model, w, margins, margin, margin + model->m_);
+        npksdi_margins(model, w, margins, v + model->m_);
     w->largest_pair_ = model->pair_columns_ > 0 ? npksdi_largest_pair(model, w) : 0;
     for (size_t l = 0; l < model->number_count_; l++) {
         const npksdi_number *number = model->number_ + l;
@@ -3185,7 +3228,7 @@ static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
     const npksd_real r = 4 * NPKSDI_EPSILON / NPKSDI_TIE, tiny = NPKSD_SQRT(NPKSDI_TINY);
-    if (l >= model->number_count_) /* of a column: score, margin, spread */
+    if (l >= model->number_count_) /* of a column: score, and others */
         return l >= model->number_count_ + model->m_ ? r : tiny;
     switch (number->kind_) {
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
@@ -3617,7 +3660,8 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
     model->scale_[j] = npksdi_max(2 * inner, NPKSDI_TINY);
 }
 
-/* Constant columns: 1e-3 of the median positive deviation, so that any other value is seen. */
+/* Constant columns: 1e-6 of the value, so that any other is seen; where all columns have the same
+   unit (standardize = 0), 1e-3 of the median positive deviation. */
 static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
 {
     size_t positive = 0;
@@ -3626,8 +3670,9 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
             sorted[positive++] = model->scale_[j];
     npksdi_sort(sorted, positive);
     for (size_t j = 0; j < model->m_; j++) {
-        npksd_real least = positive > 0 ? NPKSDI_C(1e-3) * sorted[positive / 2]
-                                        : NPKSDI_C(1e-6) * npksdi_abs(model->centre_[j]);
+        npksd_real least = !model->options_.standardize && positive > 0
+            ? NPKSDI_C(1e-3) * sorted[positive / 2]
+            : NPKSDI_C(1e-6) * npksdi_abs(model->centre_[j]);
         if (!(model->scale_[j] > 0))
             model->scale_[j] = npksdi_max(least, NPKSDI_TINY);
         npksdi_set_ruler(model, j);
@@ -4084,7 +4129,7 @@ static npksd_status npksdi_matrix_item(npksd_tester *t, size_t k, int select)
         if (!select && (fit->choice_[slot] != candidate || npksdi_is_constant(model, i)))
             continue;
         if (!factored && !npksdi_factor(t, f, first, fit->ridge_[ridge], select ? 1 : fit->splits_))
-            return NPKSD_ERROR_NUMERIC;
+            return select ? NPKSD_OK : NPKSD_ERROR_NUMERIC; /* another candidate may do */
         factored = 1;
         if (select) {
             npksdi_judge(t, f, slot, candidate);
@@ -4418,7 +4463,7 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
             pair.observed =
                 npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
-            pair.p_adjusted = npksdi_abs(pair.observed - pair.expected); /* for now */
+            pair.p_adjusted = npksdi_pair_apart2(pair.observed, pair.expected); /* for now */
             size_t place = d->pair_count;
             for (; place > 0 && d->pairs[place - 1].p_adjusted < pair.p_adjusted; place--)
                 if (place < d->pair_capacity)
@@ -4429,8 +4474,9 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
             }
         }
     for (size_t k = 0; k < d->pair_count; k++) {
-        npksd_real apart = d->pairs[k].p_adjusted, tolerance = NPKSDI_C(0.1) * NPKSDI_TIE * apart;
-        size_t reached = npksdi_reached(model, 2 + model->m_, model->replicates_, apart, tolerance);
+        npksd_real apart = NPKSD_SQRT(d->pairs[k].p_adjusted), tie = apart * NPKSDI_TIE / 10;
+        tie += 64 * NPKSDI_EPSILON / NPKSDI_CLOSEST; /* rounding of columns that are multiples */
+        size_t reached = npksdi_reached(model, 2 + model->m_, model->replicates_, apart, tie);
         d->pairs[k].p_adjusted = npksdi_share(1 + reached, model->replicates_ + 1);
     }
 }
@@ -4619,7 +4665,6 @@ static void npksdi_tester_begin(npksd_tester *t)
         t->schedule_.stage_ = NPKSDI_STAGE_DONE;
         t->schedule_.done_ = t->schedule_.total_;
     }
-    npksdi_skip_done(t);
 }
 
 /* The planned tester in the caller's workspace or in one allocation of its own, arrays zero. */
@@ -5146,7 +5191,7 @@ static npksd_status npksdi_admit_tester(const npksd_monitor *monitor, const npks
                   NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(monitor->capacity == 0 || !npksdi_is_done(t), NPKSD_ERROR_STATE);
     size_t numbers = t->model_.replicates_ * t->model_.width_;
-    uint64_t shape = ((uint64_t)t->model_.n_ << 32) ^ (uint64_t)t->model_.m_;
+    uint64_t shape = (uint64_t)t->model_.n_ << 32 ^ t->model_.m_ ^ t->model_.options_.seed << 1;
     *fingerprint = (npksdi_hash(t->model_.null_, numbers * sizeof(npksd_real)) ^ shape) | 1;
     return NPKSD_OK;
 }
@@ -5592,8 +5637,5 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
  * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
  * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org; whole text in LICENSE)
- * This is free and unencumbered software released into the public domain. Anyone is free to copy,
- * modify, publish, use, compile, sell, or distribute this software, either in source code form or
- * as a compiled binary, for any purpose, commercial or non-commercial, and by any means. THE
- * SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND.
+ * This is free and unencumbered software released into the public domain, without any warranty.
  */

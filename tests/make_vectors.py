@@ -24,7 +24,7 @@ inputs are small multiples of a power of two, which float and double read alike.
     mmd          n rows m bandwidth ring[16 m] x[n m] y[rows m] wide narrow
                  ring: 16 vectors in units of the bandwidth; wide, narrow: the numbers of the two bands
     margin       n m fit_rows sets[D n m] observed[n m] anderson[m] spread[m] shift[m] distance[m]
-                 numbers[6] correlations[m m] expected[m m] pair
+                 numbers[7] cells[m] correlations[m m] expected[m m] pair
                  sets: D whole data sets of the fit; fit_rows of the first rows are kept, all are reference
     combination  pilot[] mean sd skew probe[] answer[]
                  answer: (z + h(z, skew)) / 2 of each probe
@@ -304,6 +304,19 @@ def correlations(q):
     return (d / size).T @ (d / size)
 
 
+def cells(x, edges, reference):
+    """chi-squared of the open intervals between every fourth edge, and of these edges, of one column."""
+    cut, n, total, mean, variance = np.unique(edges[4::4]), len(x), LD(0), LD(0), LD(0)
+    places = [np.searchsorted(cut, v, "left") + np.searchsorted(cut, v, "right") for v in (x, reference)]
+    for o, expected in zip(*(np.bincount(p, minlength=2 * len(cut) + 1) for p in places)):
+        p = LD(int(expected)) / len(reference)
+        e, d = n * p, n * p + LD("0.5")
+        total += (int(o) - e) ** 2 / d
+        mean += e * (1 - p) / d
+        variance += 2 * (e * (1 - p) / d) ** 2
+    return (total - mean) / np.sqrt(variance + LD("0.01"))
+
+
 def margin_cases():
     src, cases = Source(9), []
 
@@ -314,7 +327,7 @@ def margin_cases():
         kept = sets[spread(N, n)]
         ordered = np.sort(kept, axis=0)
         edges = ordered[[int((k + 0.5) * N / 128) for k in range(128)]]
-        mean, sd, constant = scale_columns(LD(kept))
+        mean, sd, constant = scale_columns(LD(kept), 1)
 
         def counts(x, i):  # below and equal, at each edge of column i
             return [np.array([(x[:, i] < e).sum() for e in edges[:, i]], dtype=LD),
@@ -338,15 +351,17 @@ def margin_cases():
         largest = np.finfo(np.float64).max
         told = [largest * np.sign(s) if c else s for s, c in zip(shift, constant)]
         r, r0 = correlations(q), correlations(q0)
-        apart = np.abs(r - r0)[np.triu_indices(m, 1)]
+        room = np.maximum((1 - r0 ** 2) * (1 - r * r0), LD("1e-6"))
+        apart = (np.abs(r - r0) / np.sqrt(room))[np.triu_indices(m, 1)]
+        of_cells = [cells(observed[:, i], edges[:, i], sets[:, i]) for i in range(m)]
         cases.append((name, [
             ("n", n), ("m", m), ("fit_rows", N), ("sets", sets), ("observed", observed),
             ("anderson", anderson), ("spread", np.abs(change_of_spread)), ("shift", told),
             ("distance", distance),
             ("numbers", [anderson.max(), (shift ** 2).sum(), np.abs(change_of_spread).max(),
                          change_of_spread.sum(), (change_of_spread ** 2).sum(),
-                         change_of_tails.sum()]),
-            ("correlations", r), ("expected", r0), ("pair", apart.max() if m > 1 else 0.0)]))
+                         change_of_tails.sum(), max(of_cells)]),
+            ("cells", of_cells), ("correlations", r), ("expected", r0), ("pair", apart.max() if m > 1 else 0.0)]))
 
     def tied(x):  # a third of the values, and all of the last column, on a coarse grid
         x = np.round(x * 4) / 4
@@ -611,7 +626,7 @@ def spread(total, n):
                            for used in [min(n, total - d * n)]])
 
 
-def scale_columns(kept):
+def scale_columns(kept, standardize):
     top = np.maximum(np.abs(kept).max(0), np.finfo(np.float64).tiny)  # no square may overflow
     mean = (kept / top).mean(0)
     mean, sd = top * mean, top * np.sqrt(((kept / top - mean) ** 2).mean(0))
@@ -619,7 +634,8 @@ def scale_columns(kept):
     moving = np.sort(sd[~constant])
     for i in np.flatnonzero(constant):
         mean[i] = kept[0, i]
-        sd[i] = LD("1e-3") * moving[len(moving) // 2] if len(moving) else LD("1e-6") * abs(kept[0, i])
+        one_unit = standardize == 0 and len(moving)
+        sd[i] = LD("1e-3") * moving[len(moving) // 2] if one_unit else LD("1e-6") * abs(kept[0, i])
         if sd[i] == 0:
             sd[i] = LD(np.finfo(np.float64).tiny)
     return mean, sd, constant
@@ -683,7 +699,7 @@ class Fit:
         self.fit = sets[spread(N, n)]
         self.held = sets[calls_of(N, n, False) * n + spread(max(1, N // 4), n)] if estimator == "auto" else sets[:0]
         H = len(self.kept)
-        self.mean, self.sd, self.constant = scale_columns(self.kept)
+        self.mean, self.sd, self.constant = scale_columns(self.kept, standardize)
         self.zk = self.scaled(self.kept)
         ordered = np.sort(self.kept, axis=0)
         repeats = (ordered[1:] == ordered[:-1]).sum(0) / H

@@ -31,6 +31,7 @@
 #define REF_LEAST_SD       1e-3 /* of a number, relative to its mean */
 #define REF_LEAST_SKEW     0.05 /* a smaller skewness is none */
 #define REF_TIE            1e-3 /* closer values of T are equal */
+#define REF_CLOSEST        0.03 /* least deviation of a correlation */
 #else
 #define REF_CLAMP          1e6
 #define REF_CLAMP_OPERATOR 1e140
@@ -39,6 +40,7 @@
 #define REF_LEAST_SD       1e-6
 #define REF_LEAST_SKEW     0.01
 #define REF_TIE            1e-8
+#define REF_CLOSEST        1e-3
 #endif
 
 REF_FN double *ref_reals(size_t count)
@@ -315,6 +317,7 @@ typedef struct ref_shown {
     double distance; /* largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)| */
     double spread;   /* mean q^2 - the reference's */
     double tail;     /* mean (q^4 - 6 q^2) - the reference's */
+    double cells;    /* (x - mean) / sd, x = sum (o - e)^2 / (e + 1/2) over cells */
 } ref_shown;
 
 /* mean of q^power */
@@ -346,12 +349,34 @@ REF_FN ref_margin ref_margin_of(const npksd_real *kept, size_t H, const npksd_re
     return margin;
 }
 
+/* Open intervals between every fourth edge, and these edges: o of n rows where e = n p are expected. */
+REF_FN double ref_cells(const ref_margin *margin, const npksd_real *rows, size_t n, size_t m,
+                        size_t i)
+{
+    double x = 0, mean = 0, variance = 0, before = 0, expected_before = 0;
+    for (size_t k = 4; k <= REF_EDGES; k += 4)
+        for (int side = 0; side < 2; side++) {
+            int last = k == REF_EDGES;
+            if ((last && side) || (!last && k > 4 && !(margin->edges[k] > margin->edges[k - 4])))
+                continue;
+            double upto = last ? 1 : ref_part(rows, n, m, i, margin->edges[k], side);
+            double expected = last ? 1 : side ? margin->upto[k] : margin->under[k];
+            double p = expected - expected_before, e = (double)n * p, d = e + 0.5;
+            x += pow((double)n * (upto - before) - e, 2) / d;
+            mean += e * (1 - p) / d;
+            variance += 2 * pow(e * (1 - p) / d, 2);
+            before = upto;
+            expected_before = expected;
+        }
+    return (x - mean) / sqrt(variance + 0.01);
+}
+
 /* F(e) = (below + equal/2 + 1/2) / (R + 1) over the R reference rows,
    F_n(e) = (below + equal/2) / n over the data set */
 REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npksd_real *rows,
                                   size_t n, size_t m, size_t i)
 {
-    ref_shown shown = { 0, 0, 0, 0 };
+    ref_shown shown = { 0, 0, 0, 0, 0 };
     double square = ref_score_moment(margin->edges, rows, n, m, i, 2);
     for (size_t k = 0; k < REF_EDGES; k++) {
         double under = ref_part(rows, n, m, i, margin->edges[k], 0);
@@ -364,6 +389,7 @@ REF_FN ref_shown ref_margin_shows(const ref_margin *margin, size_t R, const npks
     shown.spread = square - margin->square;
     shown.tail =
         ref_score_moment(margin->edges, rows, n, m, i, 4) - 6 * square - margin->tail;
+    shown.cells = ref_cells(margin, rows, n, m, i);
     return shown;
 }
 
@@ -403,7 +429,7 @@ typedef struct ref_gauge {
 
 /* Of every stride-th of count values. A deviation below 1e-6 |mean| (float 1e-3) is raised to
    it, and the skewness m3 / m2^1.5 is then 0; at most 2.8. */
-REF_FN ref_gauge ref_gauge_of(const double *values, size_t count, size_t stride)
+REF_FN ref_gauge ref_gauge_of(const double *values, size_t count, size_t stride, double least)
 {
     ref_gauge gauge = { 0, 0, 0 };
     double m2 = 0, m3 = 0, n = (double)count;
@@ -413,7 +439,7 @@ REF_FN ref_gauge ref_gauge_of(const double *values, size_t count, size_t stride)
         m2 += pow(values[r * stride] - gauge.mean, 2) / n;
         m3 += pow(values[r * stride] - gauge.mean, 3) / n;
     }
-    double floor = fmax(REF_LEAST_SD * fabs(gauge.mean), REF_TINY);
+    double floor = fmax(REF_LEAST_SD * fabs(gauge.mean), least);
     gauge.sd = sqrt(m2 * n / (n - 1));
     if (gauge.sd > floor)
         gauge.skew = ref_clamp(m3 / pow(m2, 1.5), 2.8);
@@ -745,8 +771,8 @@ REF_FN double ref_fit_z(const ref_fit *fit, const npksd_real *row, size_t i)
     return ref_clamp(((double)row[i] - fit->at[i].mean) / fit->at[i].scale, REF_CLAMP);
 }
 
-/* Scale of each coordinate of the kept rows. A constant coordinate gets 1e-3 of the middle positive
-   deviation (none: 1e-6 |value|; 0: the least normal number). */
+/* Scale of each coordinate of the kept rows. A constant coordinate gets 1e-6 |value| (without scaling
+   1e-3 of the middle positive deviation, if there is one; 0: the least normal number). */
 REF_FN void ref_fit_scale(ref_fit *fit)
 {
     size_t H = fit->kept, positive = 0;
@@ -764,7 +790,8 @@ REF_FN void ref_fit_scale(ref_fit *fit)
     qsort(sds, positive, sizeof(double), ref_compare);
     for (size_t i = 0; i < fit->m; i++)
         if (fit->at[i].constant) {
-            double scale = positive ? 1e-3 * sds[positive / 2] : 1e-6 * fabs(fit->at[i].mean);
+            int one_unit = !fit->options.standardize && positive > 0;
+            double scale = one_unit ? 1e-3 * sds[positive / 2] : 1e-6 * fabs(fit->at[i].mean);
             fit->at[i].scale = scale > 0 ? scale : REF_TINY;
         }
     free(sds);

@@ -225,14 +225,14 @@ REF_FN void ref_frequencies(uint64_t seed, ref_purpose what, size_t count, size_
 
 /* ======== the tester ======== */
 
-enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 11 };
+enum { REF_COMPONENTS = 3 * NPKSD_SCALES_MAX + 12, REF_MARGINS = 7, REF_COLUMN_NUMBERS = 5 };
 
 /* One of the numbers whose largest is T. */
 typedef struct ref_number {
     unsigned kind; /* NPKSD_COMPONENT_ */
     int statistic; /* STEIN, MOMENT: V or U */
     double scale;  /* STEIN, MIRROR */
-    int part;      /* which of MMD's two or MARGIN's four */
+    int part;      /* which of MMD's two or MARGIN's seven */
     int two_sided;
 } ref_number;
 
@@ -253,7 +253,7 @@ typedef struct ref_tester {
     size_t count;         /* numbers */
     ref_number number[REF_COMPONENTS];
     ref_gauge gauge[REF_COMPONENTS];
-    ref_gauge *column_gauge; /* 3 m: v_i, margins, spreads */
+    ref_gauge *column_gauge; /* for each of m columns: v_i, margin, spread, mean, cells */
     double *null_values;     /* replicates */
     double *null_columns;    /* replicates x m: the largest that a column shows */
     double *null_pairs;      /* replicates: the largest difference of a correlation */
@@ -261,7 +261,7 @@ typedef struct ref_tester {
 
 /* What the columns of one data set show. */
 typedef struct ref_columns {
-    double *values; /* 3 m: v_i, margins, spreads */
+    double *values; /* for each of m columns: v_i, margin, spread, mean, cells */
     double largest_pair;
     npksd_real *weights; /* m: index set of the data set */
 } ref_columns;
@@ -290,7 +290,7 @@ REF_FN void ref_add_numbers(ref_tester *t, unsigned kind, int statistic)
     size_t scales = o->scale_count ? o->scale_count : 2;
     size_t parts = stein                 ? scales
         : kind == NPKSD_COMPONENT_MMD    ? 2
-        : kind == NPKSD_COMPONENT_MARGIN ? 6
+        : kind == NPKSD_COMPONENT_MARGIN ? REF_MARGINS
                                          : 1;
     for (size_t part = 0; part < parts; part++) {
         ref_number number;
@@ -429,6 +429,13 @@ REF_FN void ref_correlations(const ref_tester *t, const npksd_real *rows, size_t
     free(q);
 }
 
+/* In units of the deviation of a correlation. */
+REF_FN double ref_pair_apart(double r, double expected)
+{
+    double room = (1 - expected * expected) * (1 - r * expected);
+    return fabs(r - expected) / fmax(sqrt(fmax(room, 0)), REF_CLOSEST);
+}
+
 REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)
 {
     size_t pairs = t->pair_columns;
@@ -436,18 +443,19 @@ REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)
     ref_correlations(t, rows, t->n, r);
     for (size_t a = 0; a < pairs; a++)
         for (size_t b = 0; b < a; b++)
-            largest = fmax(largest, fabs(r[a * pairs + b] - t->correlations[a * pairs + b]));
+            largest = fmax(largest, ref_pair_apart(r[a * pairs + b], t->correlations[a * pairs + b]));
     free(r);
     return largest;
 }
 
 /* MARGIN: largest Anderson-Darling distance, sum of squared differences of means; change of spread:
-   largest, sum, sum of squares; sum of the change of tails. columns, if not NULL: margins, then
-   spreads. */
+   largest, sum, sum of squares; sum of the change of tails; largest of the cells. columns, if not
+   NULL: margins, spreads, means, cells. */
 REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, double *numbers,
                                double *columns)
 {
-    memset(numbers, 0, 6 * sizeof *numbers);
+    memset(numbers, 0, REF_MARGINS * sizeof *numbers);
+    numbers[6] = -DBL_MAX;
     for (size_t i = 0; i < t->m; i++) {
         ref_shown shown = ref_margin_shows(&t->margins[i], t->reference_rows, rows, t->n, t->m, i);
         double mean = 0;
@@ -459,9 +467,12 @@ REF_FN void ref_margin_numbers(const ref_tester *t, const npksd_real *rows, doub
         numbers[3] += shown.spread;
         numbers[4] += pow(shown.spread, 2);
         numbers[5] += shown.tail;
+        numbers[6] = fmax(numbers[6], shown.cells);
         if (columns) {
             columns[i] = shown.anderson;
             columns[t->m + i] = fabs(shown.spread);
+            columns[2 * t->m + i] = fabs(mean - t->means[i]);
+            columns[3 * t->m + i] = shown.cells;
         }
     }
 }
@@ -471,7 +482,7 @@ REF_FN size_t ref_components(const ref_tester *t, const ref_view_of *view, doubl
                              ref_columns *columns)
 {
     ref_data data = ref_data_of(t, view, 1);
-    double re[2 * REF_WAVES], im[2 * REF_WAVES], margins[6] = { 0 }, pair = 0;
+    double re[2 * REF_WAVES], im[2 * REF_WAVES], margins[REF_MARGINS] = { 0 }, pair = 0;
     if (ref_has(&t->options, NPKSD_COMPONENT_MMD))
         ref_characteristic(view->X, t->n, t->m, sqrt(t->sigma2), t->ring, re, im);
     if (t->margins) {
@@ -528,11 +539,11 @@ REF_FN double ref_combine(const ref_tester *t, const double *values, unsigned *l
     return best;
 }
 
-/* The largest of what column i shows: its share (if it was drawn, and is not constant), its margin, its spread. */
+/* The largest of what column i shows: its share (if it was drawn, and is not constant), its margin and so on. */
 REF_FN double ref_column_value(const ref_tester *t, const ref_columns *columns, size_t i)
 {
     double best = -REF_CLAMP;
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < REF_COLUMN_NUMBERS; k++) {
         size_t at = k * t->m + i;
         int has_share = columns->weights[i] > 0 && !(t->margins != NULL && t->fit.at[i].constant);
         if (k == 0 ? has_share : t->margins != NULL)
@@ -544,7 +555,7 @@ REF_FN double ref_column_value(const ref_tester *t, const ref_columns *columns, 
 REF_FN ref_columns ref_columns_new(const ref_tester *t)
 {
     ref_columns columns;
-    columns.values = ref_reals(3 * t->m);
+    columns.values = ref_reals(REF_COLUMN_NUMBERS * t->m);
     columns.weights = new_reals(t->m);
     columns.largest_pair = 0;
     return columns;
@@ -634,13 +645,16 @@ REF_FN int ref_calibrate(ref_tester *t, const recorder *log, size_t used)
     for (size_t r = 0; r < pilot + b; r++)
         columns[r] = ref_columns_new(t);
     ref_evaluate(t, log, used, pilot + b, values, o->diagnose ? columns : NULL);
-    for (size_t l = 0; l < t->count && pilot; l++)
-        t->gauge[l] = ref_gauge_of(values + l, pilot, REF_COMPONENTS);
-    t->column_gauge = (ref_gauge *)calloc(3 * m, sizeof *t->column_gauge);
-    for (size_t l = 0; l < 3 * m && o->diagnose; l++) {
+    const double rounding = 4 * REF_EPSILON / REF_TIE;
+    for (size_t l = 0; l < t->count && pilot; l++) {
+        int cells = t->number[l].kind == NPKSD_COMPONENT_MARGIN && t->number[l].part == 6;
+        t->gauge[l] = ref_gauge_of(values + l, pilot, REF_COMPONENTS, cells ? rounding : REF_TINY);
+    }
+    t->column_gauge = (ref_gauge *)calloc(REF_COLUMN_NUMBERS * m, sizeof *t->column_gauge);
+    for (size_t l = 0; l < REF_COLUMN_NUMBERS * m && o->diagnose; l++) {
         for (size_t r = 0; r < pilot; r++)
             table[r] = columns[r].values[l];
-        t->column_gauge[l] = ref_gauge_of(table, pilot, 1);
+        t->column_gauge[l] = ref_gauge_of(table, pilot, 1, l < 4 * m ? REF_TINY : rounding);
     }
     t->null_values = ref_reals(b);
     t->null_columns = ref_reals(b * m);

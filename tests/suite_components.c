@@ -470,7 +470,7 @@ TEST stored_combinations(void)
         double *values = ref_reals(count);
         for (size_t k = 0; k < count; k++)
             values[k] = (double)given[k];
-        ref_gauge gauge = ref_gauge_of(values, count, 1);
+        ref_gauge gauge = ref_gauge_of(values, count, 1, REF_TINY);
         double mean = vectors_real(&v, "mean"), sd = vectors_real(&v, "sd");
         ASSERT_AGREE(name, mean, gauge.mean, 1e-12 * fabs(mean) + 1e-15);
         ASSERT_AGREE(name, vectors_real(&v, "skew"), gauge.skew, 1e-7);

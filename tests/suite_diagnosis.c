@@ -74,7 +74,8 @@ TEST stored_margins(void)
                *spread = stored_numbers(&v, "spread", m);
         double *shift = stored_numbers(&v, "shift", m),
                *distance = stored_numbers(&v, "distance", m);
-        double *numbers = stored_numbers(&v, "numbers", 6);
+        double *numbers = stored_numbers(&v, "numbers", REF_MARGINS);
+        double *cells = stored_numbers(&v, "cells", m);
         double *r = stored_numbers(&v, "correlations", m * m);
         double *r0 = stored_numbers(&v, "expected", m * m), pair = vectors_real(&v, "pair");
         npksd_options options = diagnosis_options();
@@ -102,16 +103,17 @@ TEST stored_margins(void)
         ref.m = m;
         ASSERT_EQm(name, 0, ref_fit_make(&ref.fit, sets, NULL, n, m, 0, &options));
         ref_references(&ref);
-        double six[6], *columns = ref_reals(2 * m), *own = ref_reals(m * m);
-        ref_margin_numbers(&ref, observed, six, columns);
+        double seven[REF_MARGINS], *columns = ref_reals(4 * m), *own = ref_reals(m * m);
+        ref_margin_numbers(&ref, observed, seven, columns);
         ref_correlations(&ref, observed, n, own);
         ASSERT_AGREE(name, pair, ref_largest_pair(&ref, observed), 1e-12);
-        for (size_t k = 0; k < 6; k++)
-            ASSERT_AGREE(name, numbers[k], six[k], either(1e-10, 1e-5) * (1 + fabs(numbers[k])));
+        for (size_t k = 0; k < REF_MARGINS; k++)
+            ASSERT_AGREE(name, numbers[k], seven[k], either(1e-10, 1e-5) * (1 + fabs(numbers[k])));
         for (size_t i = 0; i < m; i++) {
             double tiny = either(1e-9, 1e-4), most = either(DBL_MAX, (double)FLT_MAX);
             ASSERT_AGREE(name, anderson[i], columns[i], 1e-10 * (1 + anderson[i]));
             ASSERT_AGREE(name, spread[i], columns[m + i], 1e-12);
+            ASSERT_AGREE(name, cells[i], columns[3 * m + i], 1e-10 * (1 + fabs(cells[i])));
             ASSERT_AGREE(name, distance[i], told[m + i], tiny);
             if (fabs(shift[i]) < most)
                 ASSERT_AGREE(name, shift[i], told[i], tiny * (1 + fabs(shift[i])));
@@ -129,7 +131,7 @@ TEST stored_margins(void)
         }
         npksd_tester_destroy(tester);
         ref_tester_free(&ref);
-        double *all[] = { anderson, spread, shift, distance, numbers, r, r0, columns, own };
+        double *all[] = { anderson, spread, shift, distance, numbers, cells, r, r0, columns, own };
         for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
             free(all[k]);
         free(sets);
@@ -256,7 +258,7 @@ static enum greatest_test_res compare_pairs(const char *name, const ref_tester *
     ref_correlations(t, view->raw, t->n, r);
     for (size_t a = 0; a < pairs; a++)
         for (size_t b = 0; b < a; b++)
-            apart[p++] = fabs(r[a * pairs + b] - t->correlations[a * pairs + b]);
+            apart[p++] = ref_pair_apart(r[a * pairs + b], t->correlations[a * pairs + b]);
     qsort(apart, all, sizeof *apart, ref_compare);
     ASSERT_EQ_FMTm(name, all < found->pair_capacity ? all : found->pair_capacity, found->pair_count,
                    "%zu");
@@ -273,9 +275,10 @@ static enum greatest_test_res compare_pairs(const char *name, const ref_tester *
         double own = r[at[0] * pairs + at[1]], theirs = t->correlations[at[0] * pairs + at[1]];
         ASSERT_AGREE(name, own, pair->observed, tiny);
         ASSERT_AGREE(name, theirs, pair->expected, tiny);
-        ASSERT_AGREE(name, apart[all - 1 - k], fabs(own - theirs), 2 * tiny);
-        ASSERT(p_is_right(name, t->null_pairs, 1, t->options.replicates, fabs(own - theirs),
-                          2 * tiny, pair->p_adjusted));
+        double change = ref_pair_apart(own, theirs), bound = 2 * tiny / REF_CLOSEST;
+        ASSERT_AGREE(name, apart[all - 1 - k], change, bound);
+        ASSERT(p_is_right(name, t->null_pairs, 1, t->options.replicates, change, bound,
+                          pair->p_adjusted));
     }
     free(r);
     free(apart);

@@ -615,6 +615,7 @@ TEST self_check_of_a_perfect_fit(void)
         ASSERT_STATUS(NPKSD_OK,
                       npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, 2, &check));
         perfect += check.rejected < 2;
+        ASSERT_IN_RANGE(1 - 0.25 * (double)check.rejected, (double)check.mean_p, 1e-6);
         ASSERT(check.rejected < 2 ? check.distance <= 0 && check.uniform_p >= 1
                                   : check.distance >= (npksd_real)0.5 && check.uniform_p < 1);
     }
