@@ -63,8 +63,8 @@
  *         MIRROR  the same with the scores reversed, two-sided: spread and tails
  *         MOMENT  Stein statistic with the kernel 1 + x.y: means, variances, covariances
  *         MMD     characteristic functions against the generator's: modes, holes, bounded columns
- *         MARGIN  single columns: Anderson-Darling distance, means, spread, tails
- *         PAIR    correlations of normal scores
+ *         MARGIN  single columns: distance, means, spread, tails, values too rare or too frequent
+ *         PAIR    correlations of normal scores, in units of their deviation
  *     Each alone has blind spots: STEIN a wider spread and proportions of modes, MIRROR and MMD
  *     small covariances, MOMENT tails and modes, MARGIN dependence, PAIR all but correlations. MMD
  *     takes a fifth of the time at n = 100, m = 3, each of the others less.
@@ -81,9 +81,8 @@
  * MEMORY
  *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
  *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
- *     samples add 4 bytes a row. A loaded blob needs about half. init uses your block, at any
- *     address; create calls options.allocator once, for memory aligned for npksd_real. Stack: up to
- *     8 KiB.
+ *     samples add 4 bytes a row. A loaded blob needs about 40 %. init uses your block, at any
+ *     address; create calls options.allocator once, for a block aligned for npksd_real. Stack: 8 KiB
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
@@ -138,9 +137,7 @@
  *             over 8 pairs a row, other normal numbers, no effect of row order (generators). Fixed
  *             samples: one pool of all rows; n/2 synthetic rows are enough. Wild bootstrap: STEIN
  *             only, flagged. Workers with scratch need their own rng if the tester has a caller's.
- *             npksd_diagnosis has new fields: zero-initialise it. NPKSD_VECTORS is gone. Blobs of
- *             0.1 are refused. New: npksd_test_diagnose, npksd_tester_check_begin and _end,
- *             npksd_tester_load_into, npksd_blob_info, npksd_component_string, npksd_monitor_.
+ *             npksd_diagnosis has new fields: zero-initialise it. Blobs of 0.1 are refused.
  *     0.1.0   the first version
  */
 #ifndef NPKSD_H
@@ -376,7 +373,7 @@ typedef struct npksd_pair {
 
 typedef struct npksd_diagnosis {
     npksd_real *coordinate_statistic;  /* m, or NULL: part v_i of the V-statistic at scale 1 */
-    npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, margin, spread */
+    npksd_real *coordinate_p;          /* m, or NULL: p-value of column i: score, distribution */
     npksd_real *coordinate_p_adjusted; /* m, or NULL: the same, adjusted for testing m columns */
     npksd_real *row_influence;         /* n, or NULL: (1/n) sum_b u(z_a, z_b) at scale 1 */
     npksd_real *coordinate_shift;      /* m, or NULL: observed mean - generator's, in sd */
@@ -441,9 +438,8 @@ NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
-/* Is the generator fit for testing? Runs the whole test `runs` times (100 is a good number) on its
-   own data: not too many p-values may be small, not all of 16 or more may be 1 (the rows never
-   change), and equal streams must give equal rows. */
+/* Is the generator fit for testing? Runs the test `runs` times (100 is a good number) on its own
+   data: few p-values may be small, not all of 16 or more 1; equal streams must give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
@@ -513,9 +509,8 @@ NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void 
 NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
                                        size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* n and m of a blob or a tester, and the workspace that npksd_tester_load_into needs. Any pointer
-   may be NULL. Not a blob: NPKSD_ERROR_FORMAT. Look before you load an untrusted blob: a few bytes
-   may ask for gigabytes, or for more rows than you have. */
+/* n, m and the workspace for npksd_tester_load_into; pointers may be NULL. No blob:
+   NPKSD_ERROR_FORMAT. Look before you load an untrusted one: it may ask for gigabytes. */
 
 /* ======== watch a stream: recording after recording, one error rate for all ======== */
 
@@ -680,9 +675,8 @@ void *memset(void *, int, size_t);
 #define NPKSDI_INLINE static inline
 #define NPKSDI_APART  static
 #endif
-/* Where compiler and C library allow it, hot loops are built for SSE2 and AVX2 and chosen when the
-   program starts; without fused multiply-add both give the same bits. Not under sanitizers, which
-   are not ready then. clang gives the choice a global name, so a program can have it once. */
+/* Where it can be done, hot loops are built for SSE2 and AVX2 and chosen when the program starts:
+   same bits without fused multiply-add. clang gives the choice a global name: once a program. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
     && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
     && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
@@ -690,20 +684,16 @@ void *memset(void *, int, size_t);
     && !defined(NPKSD_NAMESPACE)
 #if __clang_major__ >= 14 && !__has_feature(address_sanitizer) && !__has_feature(memory_sanitizer) \
     && !__has_feature(thread_sanitizer)
-#define NPKSDI_CHOICE
+#define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
 #endif
 #elif defined(__GNUC__) && !defined(__clang__)
-#define NPKSDI_CHOICE
-#endif
-#endif
-#ifdef NPKSDI_CHOICE
 #define NPKSDI_HOT static __attribute__((target_clones("avx2", "default")))
-#undef NPKSDI_CHOICE
-#else
+#endif
+#endif
+#ifndef NPKSDI_HOT
 #define NPKSDI_HOT static
 #endif
-#define NPKSDI_DEF NPKSD_API
-
+#define NPKSDI_DEF  NPKSD_API
 #define NPKSDI_C(x) ((npksd_real)(x)) /* a constant in the chosen precision */
 #ifdef NPKSD_FLOAT
 #define NPKSDI_PICK(of_float, of_double) (of_float)
@@ -1010,9 +1000,8 @@ static npksd_real npksdi_normal_tail(npksd_rng *rng)
     return r + x;
 }
 
-/* Ziggurat: one word gives layer (6 bits), sign (1 bit) and position, and 19 of 20 draws end there.
-   The others are above the curve if u (exp(-b^2/2) - exp(-a^2/2)) >= exp(-x^2/2) - exp(-a^2/2),
-   a and b the edges. */
+/* Ziggurat: a word gives layer (6 bits), sign (1), position; 19 of 20 draws end there. Others, with
+   edges a, b, are above the curve if u (exp(-b^2/2) - exp(-a^2/2)) >= exp(-x^2/2) - exp(-a^2/2). */
 NPKSDI_DEF npksd_real npksd_normal(npksd_rng *rng)
 {
     for (int tries = 0;; tries++) {
@@ -1089,8 +1078,7 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
             out[a * across + l] = 0;
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
-            npksd_real *NPKSDI_RESTRICT o0 = out + a * across;
-            npksd_real *NPKSDI_RESTRICT o1 = o0 + across;
+            npksd_real *NPKSDI_RESTRICT o0 = out + a * across, *NPKSDI_RESTRICT o1 = o0 + across;
             const npksd_real *p = A + a * row + j * column, *q = p + row, *b = B + j * stride;
             npksd_real p0 = p[0], p1 = p[column], p2 = p[2 * column], p3 = p[3 * column];
             npksd_real q0 = q[0], q1 = q[column], q2 = q[2 * column], q3 = q[3 * column];
@@ -1283,7 +1271,7 @@ static void *npksdi_room(npksdi_walk *walk, size_t count, size_t each, size_t si
 }
 
 /* FNV-1a. Each step is a bijection of the state, so any change of a single byte changes the sum. */
-static uint64_t npksdi_hash(const void *memory, size_t count)
+NPKSDI_APART uint64_t npksdi_hash(const void *memory, size_t count)
 {
     const unsigned char *bytes = (const unsigned char *)memory;
     uint64_t sum = UINT64_C(0xCBF29CE484222325);
@@ -1298,7 +1286,7 @@ static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
 }
 
 /* A number of a blob, little-endian. */
-static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
+NPKSDI_APART void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
     int reading = walk->mode_ == NPKSDI_READ, cut = reading && walk->size_ - walk->at_ < bytes;
     *value = reading ? 0 : *value;
@@ -1309,7 +1297,8 @@ static void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
         else if (walk->block_ != NULL)
             walk->block_[walk->at_] = (unsigned char)(*value >> (8 * k));
 }
-static void npksdi_blob_real(npksdi_walk *walk, npksd_real *value, npksd_real low, npksd_real high)
+NPKSDI_APART void npksdi_blob_real(npksdi_walk *walk, npksd_real *value, npksd_real low,
+                                   npksd_real high)
 {
     uint64_t word = npksdi_bits_of(*value);
     npksdi_blob_word(walk, &word, sizeof *value);
@@ -1571,8 +1560,7 @@ enum {
 };
 static const uint32_t NPKSDI_CONSTANT = UINT32_MAX; /* family of constant coordinates: s = -x */
 
-/* z = (x - centre) / scale, in halves, so that 1e308 - -1e308 is finite. 1/scale may be subnormal,
-   so it is a power of 2 times a factor from 1 to 2. */
+/* z = (x - centre) / scale, in halves: 1e308 - -1e308. 1/scale may be subnormal: two factors. */
 typedef struct npksdi_ruler {
     npksd_real half_centre_, power_, factor_;
 } npksdi_ruler;
@@ -1711,7 +1699,7 @@ typedef struct npksdi_tile {
     X(npksd_real, score_inverse_, margins, 1, LOCAL)                                               \
     X(npksd_real, pair_sums_, pairs, npksdi_padded(pairs), LOCAL)                                  \
     X(npksd_real, wave_sums_, model->has_waves_ ? NPKSDI_WAVES : 0, 1, LOCAL)                      \
-    /* the numbers, then v_i, margin and spread of the columns */                                  \
+    /* the numbers, then those of the columns */                                                   \
     X(npksd_real, values_, model->number_count_ + NPKSDI_COLUMN_NUMBERS * m, 1, LOCAL)
 
 /* What the evaluation of one data set needs. */
@@ -1811,7 +1799,8 @@ static void npksdi_plan_kernels(npksdi_model *model, const npksd_real *scales, s
     }
 }
 
-static void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided, size_t at)
+NPKSDI_APART void npksdi_add_number(npksdi_model *model, unsigned kind, int u, int two_sided,
+                                    size_t at)
 {
     npksdi_number number = { (unsigned char)kind, (unsigned char)u, (unsigned char)two_sided,
                              (unsigned char)at };
@@ -2128,8 +2117,7 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
                                     const npksdi_family *f, size_t i, size_t *cell)
 {
     const npksd_real *NPKSDI_RESTRICT x = w->z_ + (1 + i) * NPKSDI_T;
-    npksd_real *NPKSDI_RESTRICT value = w->work_;
-    npksd_real *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
+    npksd_real *NPKSDI_RESTRICT value = w->work_, *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
     npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6), inside[NPKSDI_T];
     for (size_t l = 0; l < NPKSDI_T; l++)
@@ -2344,8 +2332,7 @@ NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *
                                      const npksd_real *x, const npksd_real *s)
 {
     size_t first = panel * NPKSDI_T, k = w->columns_, at = 0, bytes = k * NPKSDI_T * sizeof *s;
-    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * k;
-    npksd_real *NPKSDI_RESTRICT P = w->p_ + first * k;
+    npksd_real *NPKSDI_RESTRICT S = w->s_ + first * k, *NPKSDI_RESTRICT P = w->p_ + first * k;
     npksd_real *NPKSDI_RESTRICT X = w->wx_ + (w->equal_ ? 0 : first * k);
     NPKSD_MEMSET(S, 0, bytes);
     NPKSD_MEMSET(X, 0, bytes);
@@ -2416,8 +2403,7 @@ NPKSDI_HOT void npksdi_kernel_tile(const npksdi_model *model, npksdi_tile *t, si
         t->kernel_[i] = t->chain_[i] * t->mask_[i];
 }
 
-/* out = factor v + a + b for a tile of pairs (a, b). Four rows in one loop over the lanes:
-   compilers would vectorise an outer loop over rows instead. */
+/* out = factor v + a + b of pairs, four rows a loop: else compilers would vectorise over rows. */
 NPKSDI_INLINE void npksdi_add_ends(npksd_real *out, const npksd_real *v, npksd_real factor,
                                    const npksd_real *ends_a,
                                    const npksd_real *NPKSDI_RESTRICT ends_b)
@@ -2559,8 +2545,7 @@ NPKSDI_HOT void npksdi_add_pairs(const npksdi_model *model, npksdi_scratch *w, n
     }
 }
 
-/* Items over the pairs: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p. Lanes are added
-   to the sums once per item, which limits cancellation in float. */
+/* Items: a row panel against up to NPKSDI_ITEM_PANELS panels q <= p, in lanes of their own. */
 static void npksdi_pair_item(const npksdi_model *model, npksdi_scratch *w, size_t k)
 {
     npksdi_tile *t = w->tile_;
@@ -2891,8 +2876,7 @@ static void npksdi_set_normal_scores(npksd_real *scores)
     }
 }
 
-/* The code of a value: how many edges are below it, plus how many are not above it, 0 to 256. A
-   panel at a time, by arithmetic: half of the branches would be mispredicted. */
+/* The code of a value: edges below it plus edges not above it, 0 to 256; without branches. */
 NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint32_t *codes)
 {
     size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
@@ -3000,11 +2984,9 @@ static npksd_real npksdi_ks_distance(const npksdi_model *model, const npksdi_scr
     return largest;
 }
 
-/* Cells of a column are the open intervals between every fourth edge, and these edges themselves:
-   they see what a distance averages out, such as rounding, caps, or a value too often. With o of n
-   rows in a cell and e = n p expected,
-       x = sum (o - e)^2 / (e + 1/2),
-   less its mean and divided by its deviation, as if o were independent and binomial. */
+/* Cells, the intervals between every fourth edge and these edges themselves, see what a distance
+   averages out: rounding, caps, a value too often. With o of n rows in a cell, e = n p expected,
+       x = sum (o - e)^2 / (e + 1/2),  less its mean, by its deviation, if o were binomial. */
 NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
@@ -3031,8 +3013,7 @@ NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scrat
 }
 
 /* MARGIN's numbers: largest distance; sum of squared mean differences; change of spread: largest,
-   sum, sum of squares; sum of the change of tails; largest of the cells. Also by column, and for
-   pairs. */
+   sum, sum of squares; sum of the change of tails; largest of the cells. Also by column. */
 static void npksdi_margins(const npksdi_model *model, npksdi_scratch *w, npksd_real *numbers,
                            npksd_real *columns)
 {
@@ -3067,8 +3048,7 @@ static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scr
     mean -= w->score_mean_[i] * w->score_mean_[j];
     return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
 }
-/* How far apart they are, squared, in units of their deviation, which is small for close pairs:
-   (r - expected)^2 / ((1 - expected^2) (1 - r expected)). */
+/* (r - expected)^2 / ((1 - expected^2) (1 - r expected)): close pairs vary little. */
 static npksd_real npksdi_pair_apart2(npksd_real r, npksd_real expected)
 {
     npksd_real room = (1 - expected * expected) * (1 - r * expected);
@@ -3154,8 +3134,7 @@ static npksd_status npksdi_prepare_panel(const npksdi_model *model, npksdi_scrat
     return NPKSD_OK;
 }
 
-/* The numbers of the data set in the scratch, and of its columns, into values_; those with scores
-   in units of the bandwidth, so that their squares do not underflow. */
+/* values_: numbers of the data set, then of its columns; scores in units of the bandwidth. */
 static void npksdi_finish_evaluation(const npksdi_model *model, npksdi_scratch *w)
 {
     npksdi_estimates e[NPKSD_SCALES_MAX + 1], moment = { 0, 0, 0 };
@@ -3221,9 +3200,8 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
     model->gauge_mean_[l] += part;
 }
 
-/* Smallest deviation of a number, large enough that rounding gives a tie: r for what is linear in
-   sums over rows, PAIR and MARGIN; r^2 for MARGIN's sums of squares; r^4 for MMD. STEIN, MIRROR,
-   MOMENT: the smallest whose square is a normal number. */
+/* Smallest deviation of a number, so that rounding gives a tie: r for what is linear in sums over
+   rows, r^2 for sums of squares, r^4 for MMD; else the smallest whose square is a normal number. */
 static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
     const npksdi_number *number = model->number_ + l;
@@ -3293,9 +3271,8 @@ static npksd_real npksdi_combine(const npksdi_model *model, const npksd_real *v,
     return best;
 }
 
-/* The largest of what column i shows: its share of the Stein statistic, its margin, its spread. A
-   column that the index set leaves out has no share, and that of a constant column shows only the
-   others' distances; without a reference there is nothing else. */
+/* The largest of what column i shows. Its share of the Stein statistic: not if the index set leaves
+   it out; that of a constant column shows only the others' distances. */
 static npksd_real npksdi_column_value(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     size_t m = model->m_, l = model->number_count_ + i;
@@ -3361,8 +3338,7 @@ static void npksdi_interval(size_t hits, size_t of, size_t own, npksd_real *low,
     *high = rest > 0 ? npksdi_beta_quantile(NPKSDI_C(0.975), hits + own, rest) : 1;
 }
 
-/* k / of, truly divided: -ffast-math might multiply by 1/of in one place only, and p and threshold
-   would disagree in the last bit. */
+/* k / of, truly divided: -ffast-math would let p and threshold disagree in the last bit. */
 static npksd_real npksdi_share(size_t k, size_t of)
 {
     volatile npksd_real divisor = (npksd_real)of, quotient = (npksd_real)k / divisor;
@@ -3556,9 +3532,8 @@ static void npksdi_plan_fit(npksd_tester *t)
 
 /* ======== >>fit: draw, keep, scale ======== */
 
-/* Draws one data set into the scratch. Refuses a non-zero return, NaN and infinity, and a generator
-   that ignores its rng: the same rows 16 times without a word from the built-in one (fewer may be
-   chance, where the generator has an rng of its own). Rows that are all equal are legal. */
+/* Draws one data set into the scratch. Refuses a non-zero return, NaN, infinity, and the same rows
+   16 times without a word from the built-in rng (fewer may be chance); equal rows are legal. */
 static npksd_status npksdi_draw(const npksd_tester *t, npksdi_scratch *w, npksdi_watch *watch,
                                 uint64_t stream)
 {
@@ -3613,8 +3588,7 @@ static size_t npksdi_set_rows(const npksd_tester *t, size_t set)
     return pool > 0 ? npksdi_min_size(n, pool - set * n) : n;
 }
 
-/* Stage: generator calls whose rows are kept. The first data sets whole; of the last one, rows
-   spread evenly; it stays in the scratch until its sums are taken. */
+/* Stage: data sets whose rows are kept; of the last one, which stays at hand, evenly spread ones */
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
     const npksd_real *rows = t->scratch_.rows_;
@@ -3660,8 +3634,7 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
     model->scale_[j] = npksdi_max(2 * inner, NPKSDI_TINY);
 }
 
-/* Constant columns: 1e-6 of the value, so that any other is seen; where all columns have the same
-   unit (standardize = 0), 1e-3 of the median positive deviation. */
+/* Constant columns: any other value must be seen. standardize = 0: all have the same unit. */
 static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
 {
     size_t positive = 0;
@@ -3679,9 +3652,8 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
     }
 }
 
-/* Stage: each column of the kept rows gets its noise, and so does the data set that is at hand.
-   Then it is scaled and sorted once, for its range (POLY's tails), the 1 % and 99 % points
-   (SPLINE's knots), ties, and the edges of its margin. */
+/* Stage: noise for a column of the kept rows and the data set at hand. Scaled and sorted once, it
+   gives range (POLY's tails), 1 % and 99 % points (SPLINE's knots), ties, edges of its margin. */
 static void npksdi_range_item(npksd_tester *t, size_t j)
 {
     npksdi_model *model = &t->model_;
@@ -3828,8 +3800,7 @@ static void npksdi_bandwidth_item(npksd_tester *t, size_t k)
 
 /* ======== >>sums: rows of the stream into moments and references ======== */
 
-/* A = sum phi phi' (moment matrix), then c = sum dphi/dx, of family f for coordinate slot (or the
-   shared ones), fit (split 0) or held out (1). */
+/* A = sum phi phi', then c = sum dphi/dx, for a slot or shared; fit (split 0) or held out (1). */
 static npksd_real *npksdi_sums(const npksd_tester *t, const npksdi_family *f, size_t slot,
                                size_t split)
 {
@@ -3925,8 +3896,7 @@ static size_t npksdi_overlap(size_t a, size_t a_end, size_t b, size_t b_end)
     return end > first ? end - first : 0;
 }
 
-/* The next data set of the stream. Where a part of it is for the scores, rows that are spread
-   evenly over it change places with the first ones. */
+/* The next data set of the stream; rows for the scores, spread evenly over it, are put first. */
 static npksd_status npksdi_take_set(npksd_tester *t, size_t set)
 {
     npksdi_fit *fit = &t->fit_;
@@ -3977,8 +3947,7 @@ static npksd_status npksdi_stream_panel(npksd_tester *t, size_t part)
     return npksdi_summary_status(w);
 }
 
-/* Stage: data set after data set, a generator call and then its rows, NPKSDI_T an item. They wait
-   until the panel of their part is full, or the stream ends. */
+/* Stage: a generator call, then its rows, NPKSDI_T an item, which wait for a panel to be full. */
 static size_t npksdi_set_items(const npksd_tester *t) { return 1 + t->model_.panels_; }
 static npksd_status npksdi_stream_item(npksd_tester *t, size_t k)
 {
@@ -4012,8 +3981,7 @@ static void npksdi_refer_item(npksd_tester *t, size_t k)
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1] + t->fit_.rows_[2]);
-    npksd_real moments[4];
+    npksd_real R = (npksd_real)(t->fit_.rows_[0] + t->fit_.rows_[1] + t->fit_.rows_[2]), moments[4];
     model->reference_rows_ = R;
     if (model->has_margins_ && k < model->m_) {
         npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
@@ -4187,9 +4155,8 @@ static npksd_status npksdi_sample_item(npksd_tester *t, size_t k)
     return status;
 }
 
-/* Every stage knows its number of items in advance and does item k; an item with nothing to do
-   counts. With a caller's score and no reference there is no stream of rows; with one family there
-   is nothing to select; the wild bootstrap draws nothing at all. */
+/* Every stage knows its number of items in advance and does item k. A caller's score without
+   reference needs no stream, one family no selection; the wild bootstrap draws nothing at all. */
 #define NPKSDI_STAGES(X)                                                                           \
     X(KEEP, fit->keep_sets_, *status = npksdi_keep_item(t, k))                                     \
     X(SCALE, model->m_, npksdi_scale_column(&t->model_, t->fit_.kept_, t->fit_.kept_rows_, k))     \
@@ -4284,8 +4251,7 @@ static int npksdi_is_busy(const npksd_tester *t)
 
 /* ======== >>check: one observed data set against the null ======== */
 
-/* Wild bootstrap: signs on the pairs of the observed rows, one pass for each draw of signs, the
-   pilot first. The last pass, in other modes the only one, takes the rows as they are. */
+/* Wild bootstrap: a pass for each draw of signs, pilot first; the last takes rows as they are. */
 static size_t npksdi_signed_passes(const npksdi_model *model)
 {
     return npksdi_wild(&model->options_) ? npksdi_pilot_sets(model) + model->replicates_ : 0;
@@ -4324,8 +4290,7 @@ static npksd_status npksdi_check_item(npksd_tester *t, size_t k)
     return NPKSD_OK;
 }
 
-/* Without a generator (wild bootstrap) there is no fit sample: the observed rows are centred and
-   scaled to a safe range, and the operator undoes the scaling. */
+/* Wild bootstrap: no fit sample; observed rows go into a safe range, which the operator undoes. */
 static void npksdi_scale_observed(npksdi_model *model, const npksd_real *rows)
 {
     unsigned flags = model->flags_; /* are about fit samples */
@@ -4350,8 +4315,7 @@ static npksd_real npksdi_outside(const npksdi_model *model, const npksd_real *ro
     return npksdi_share(outside, model->n_);
 }
 
-/* The observed rows go through exactly what a replicate goes through: noise, index set, evaluation.
-   The base kernel is summed as well and changes no other sum. */
+/* The observed rows go through what a replicate goes through. The base kernel is summed as well. */
 static npksd_status npksdi_observe(npksd_tester *t, const npksd_real *observed)
 {
     npksdi_model *model = &t->model_;
@@ -4414,8 +4378,7 @@ static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_sc
 {
     npksd_real shift = 0, most = NPKSDI_LARGEST;
     for (size_t a = 0; a < model->n_; a++) {
-        npksd_real x = w->rows_[a * model->m_ + i];
-        npksd_real z = npksdi_unclamped(x, model->ruler_[i]);
+        npksd_real x = w->rows_[a * model->m_ + i], z = npksdi_unclamped(x, model->ruler_[i]);
         if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
             z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
         shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
@@ -5001,8 +4964,7 @@ static npksd_status npksdi_repeats(const npksd_tester *t, npksdi_scratch *w, npk
     return NPKSD_OK;
 }
 
-/* Every trial has a tester and random numbers of its own: the built-in rng with another seed, or
-   the caller's with other streams. */
+/* Every trial has a tester and random numbers of its own: another seed, or other streams. */
 NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                          void *user_data, const npksd_options *options, size_t runs,
                                          npksd_self_check_result *result)
@@ -5388,8 +5350,7 @@ static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
     return sane && active > 0 && (equal_weights || active <= model->options_.resample);
 }
 
-/* Reads the head and the options of a blob: walk stands before the body, plan is the tester.
-   Returns the bytes that it needs, 0 if this is no blob. */
+/* Head and options of a blob; walk stands before the body. Returns plan's bytes, 0 for no blob. */
 static size_t npksdi_blob_open(npksdi_walk *walk, npksd_tester *plan, const void *blob, size_t size)
 {
     npksd_options o = npksd_default_options();
@@ -5617,7 +5578,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 
 /*
  * npksd.h is available under two licences; take the one you prefer.
- *
  * ALTERNATIVE A - MIT License
  * Copyright (c) 2026 npksd.h contributors
  *
@@ -5636,6 +5596,5 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
  * DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
  * OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
  *
- * ALTERNATIVE B - Public Domain (Unlicense, www.unlicense.org; whole text in LICENSE)
- * This is free and unencumbered software released into the public domain, without any warranty.
+ * ALTERNATIVE B - Public Domain, without warranty (Unlicense, www.unlicense.org; text in LICENSE)
  */
