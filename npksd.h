@@ -82,7 +82,7 @@
  *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
  *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
  *     samples add 4 bytes a row. A loaded blob needs about 40 %. init uses your block, at any
- *     address; create calls options.allocator once, for a block aligned for npksd_real. Stack: 8 KiB
+ *     address; create calls options.allocator once: a block aligned for npksd_real. Stack: 8 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
