@@ -50,8 +50,7 @@
  *     the rows come from that function. If it holds, P(p_value <= a) <= a for every a, whatever n,
  *     m and the quality of the fit (wild bootstrap: asymptotically). A small p says that the rows
  *     are not from this generator; a large p only that n rows show no difference. Use rows that the
- *     generator was not fitted to. One call draws one data set: its rows may depend on each other
- *     (a trajectory, a session), data sets must not.
+ *     generator was not fitted to. Rows of one call may depend on each other; calls must not.
  *
  * HOW
  *     (1) Draw rows and learn, in closed form, the score s_i(x | t) of each coordinate given a
@@ -107,8 +106,8 @@
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
- *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample gets 1e-6 of
- *     its value as its scale. NaN and infinity are refused, by bit pattern. Correct to 1e-7 under
+ *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled by
+ *     1e-6 (float 1e-3) of its value. NaN and infinity are refused, by bits. Correct to 1e-7 under
  *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
@@ -3642,10 +3641,11 @@ static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
         if (model->scale_[j] > 0)
             sorted[positive++] = model->scale_[j];
     npksdi_sort(sorted, positive);
+    int one_unit = positive > 0 && !model->options_.standardize;
     for (size_t j = 0; j < model->m_; j++) {
-        npksd_real least = !model->options_.standardize && positive > 0
-            ? NPKSDI_C(1e-3) * sorted[positive / 2]
-            : NPKSDI_C(1e-6) * npksdi_abs(model->centre_[j]);
+        npksd_real least = npksdi_abs(model->centre_[j]);
+        least *= positive > 0 ? NPKSDI_ROUNDING : NPKSDI_C(1e-6);
+        least = one_unit ? NPKSDI_C(1e-3) * sorted[positive / 2] : least;
         if (!(model->scale_[j] > 0))
             model->scale_[j] = npksdi_max(least, NPKSDI_TINY);
         npksdi_set_ruler(model, j);

@@ -860,7 +860,8 @@ def score_cases():
         sets = sets if change is None else change(sets)
         fit = Fit(sets, n, N, summary, estimator, degree, basis, ridge, standardize)
         assert fit.gap > 1e-7, "a choice that rounding could turn"
-        precision = precision if fit.gap > 1e-4 else "double"
+        other_unit = standardize == 1 and fit.constant.any()  # float has 1e-3 of the value
+        precision = precision if fit.gap > 1e-4 and not other_unit else "double"
         if probe is None:
             own = sets[::max(1, len(sets) // probes)][:probes] * 1.0
             own[-1] = grid_round(2 * own[-1] - sets.mean(0) + 1)  # two rows outside the range

@@ -771,7 +771,7 @@ REF_FN double ref_fit_z(const ref_fit *fit, const npksd_real *row, size_t i)
     return ref_clamp(((double)row[i] - fit->at[i].mean) / fit->at[i].scale, REF_CLAMP);
 }
 
-/* Scale of each coordinate of the kept rows. A constant coordinate gets 1e-6 |value| (without scaling
+/* Scale of each coordinate of the kept rows. A constant coordinate gets 1e-6 |value|, float 1e-3 (without scaling
    1e-3 of the middle positive deviation, if there is one; 0: the least normal number). */
 REF_FN void ref_fit_scale(ref_fit *fit)
 {
@@ -791,7 +791,7 @@ REF_FN void ref_fit_scale(ref_fit *fit)
     for (size_t i = 0; i < fit->m; i++)
         if (fit->at[i].constant) {
             int one_unit = !fit->options.standardize && positive > 0;
-            double scale = one_unit ? 1e-3 * sds[positive / 2] : 1e-6 * fabs(fit->at[i].mean);
+            double scale = one_unit ? 1e-3 * sds[positive / 2] : (positive ? REF_LEAST_SD : 1e-6) * fabs(fit->at[i].mean);
             fit->at[i].scale = scale > 0 ? scale : REF_TINY;
         }
     free(sds);
