@@ -1042,21 +1042,21 @@ TEST multiple_of_a_column(void)
 
 /* ======== beyond the range of numbers ======== */
 
-/* In float, third powers of such numbers are of no use to POLY: one candidate less, not the end of the test. */
+/* In float, POLY's matrix of such numbers has no factor now and then: one candidate less, not the end of the test. */
 static int long_tailed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
 {
     (void)unused;
     for (size_t i = 0; i < count * m; i++)
-        rows[i] = (npksd_real)exp(3 * (double)npksd_normal(rng));
+        rows[i] = npksd_normal(rng) / (npksd_real)pow(1e-9 + (double)npksd_uniform(rng), 3);
     return 0;
 }
 
 TEST one_candidate_less(void)
 {
-    enum { N = 10, M = 40, SEEDS = 20 };
+    enum { N = 10, M = 40, SEEDS = 60 };
     npksd_real rows[N * M];
     npksd_options options = small_options();
-    set_options(&options, "auto none stein fit_rows=300");
+    set_options(&options, "stein fit_rows=100");
     options.degree = 3;
     for (options.seed = 0; options.seed < SEEDS; options.seed++) {
         npksd_result result;
