@@ -473,6 +473,40 @@ TEST restarts(void)
     PASS();
 }
 
+/* Events so rare that all null values are equal, whatever the seed: the seed tells a fresh tester from the old one. */
+static int rare_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_uniform(rng) < (npksd_real)1e-6;
+    return 0;
+}
+
+TEST restarts_with_an_equal_null(void)
+{
+    enum { N = 20 };
+    npksd_tester *testers[2];
+    npksd_real rows[N] = { 0 }, nulls[2][SMALL_REPLICATES];
+    npksd_monitor monitor;
+    npksd_result result;
+    npksd_options options = small_options();
+    for (size_t k = 0; k < 2; k++) {
+        options.seed = 1 + k;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&testers[k], N, 1, rare_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(testers[k]));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_null(testers[k], nulls[k], SMALL_REPLICATES, NULL));
+    }
+    ASSERT_MEM_EQ(nulls[0], nulls[1], sizeof nulls[0]);
+    ASSERT_STATUS(NPKSD_OK, npksd_monitor_begin(&monitor, (npksd_real)0.05, CAPACITY, 0));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(testers[0], rows, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_monitor_add(&monitor, testers[0], memory, &result));
+    ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_monitor_restart(&monitor, testers[0]));
+    ASSERT_STATUS(NPKSD_OK, npksd_monitor_restart(&monitor, testers[1]));
+    for (size_t k = 0; k < 2; k++)
+        npksd_tester_destroy(testers[k]);
+    PASS();
+}
+
 SUITE(suite_monitor)
 {
     RUN_TESTp(follows_the_reference, "", 0);
@@ -488,4 +522,5 @@ SUITE(suite_monitor)
     for (size_t index = 0; index < variant_count(); index++)
         RUN_TESTp(takes_testers, index);
     RUN_TEST(restarts);
+    RUN_TEST(restarts_with_an_equal_null);
 }

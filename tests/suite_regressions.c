@@ -1,4 +1,4 @@
-/* Defects of version 0.1, one test each: what was wrong then must be right for ever. */
+/* Defects of earlier versions, one test each: what was wrong then must be right for ever. */
 #include "support.h"
 
 #include <math.h>
@@ -875,6 +875,230 @@ TEST constant_column_is_not_to_blame(int off)
     PASS();
 }
 
+/* ======== what was not seen, or not named ======== */
+
+/* Two columns in large units, and a flag that the generator never sets: its unit came from theirs. */
+static int flag_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < count; a++, rows += m) {
+        rows[0] = 1000 * npksd_normal(rng);
+        rows[1] = 1000000 * npksd_normal(rng);
+        rows[2] = 0;
+    }
+    return 0;
+}
+
+TEST flag_beside_large_units(void)
+{
+    enum { N = 80, M = 3 };
+    npksd_real rows[N * M], p[M];
+    npksd_options options = npksd_default_options();
+    npksd_result result;
+    npksd_diagnosis why;
+    memset(&why, 0, sizeof why);
+    why.coordinate_p_adjusted = p;
+    options.replicates = 99;
+    options.fit_rows = 1000;
+    for (options.seed = 0; options.seed < 5; options.seed++) {
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, UINT64_C(1) << 60);
+        flag_sample(rows, N, M, &rng, NULL);
+        rows[17 * M + 2] = 1;
+        ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, N, M, flag_sample, NULL, &options, &result, &why, NULL));
+        ASSERT(result.reject);
+        ASSERT(p[2] <= options.alpha);
+    }
+    PASS();
+}
+
+/* Changes of the first column of three, or of its correlation with the second. */
+typedef void change_row(npksd_real *x, int changed);
+
+static void round_row(npksd_real *x, int changed)
+{
+    if (changed)
+        x[0] = (npksd_real)(0.5 * floor(2 * (double)x[0] + 0.5));
+}
+
+static void cap_row(npksd_real *x, int changed)
+{
+    const npksd_real cap = (npksd_real)0.8416; /* 80 % of normal numbers are below */
+    if (changed && x[0] > cap)
+        x[0] = cap;
+}
+
+static void loosen_row(npksd_real *x, int changed)
+{
+    double r = changed ? 0.8 : 0.9;
+    x[1] = (npksd_real)(r * (double)x[0] + sqrt(1 - r * r) * (double)x[1]);
+}
+
+static void lengthen_row(npksd_real *x, int changed) /* 4.5 % of a lognormal column */
+{
+    int far = x[0] > (npksd_real)1.7;
+    x[0] = (npksd_real)(exp((double)x[0]) * (changed && far ? 10 : 1));
+}
+
+typedef struct blind_spot {
+    const char *name;
+    change_row *row;
+    int swapped; /* the generator is changed, not the recording */
+    int pair;    /* the pair is to be named, not the column */
+    int rejected, named; /* at least so often, of 10 */
+} blind_spot;
+
+typedef struct spot_user {
+    change_row *row;
+    int changed;
+} spot_user;
+
+static int spot_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    const spot_user *user = (const spot_user *)user_data;
+    for (size_t a = 0; a < count; a++, rows += m) {
+        normal_sample(rows, 1, m, rng, NULL);
+        user->row(rows, user->changed);
+    }
+    return 0;
+}
+
+/* Most of these were hardly ever rejected; the longer tail was, but the column was named once in 10. */
+TEST no_blind_spot(const blind_spot *spot)
+{
+    enum { N = 100, M = 3, SEEDS = 10 };
+    spot_user here = { spot->row, !spot->swapped }, there = { spot->row, spot->swapped };
+    npksd_real rows[N * M], p[M];
+    npksd_options options = npksd_default_options();
+    npksd_diagnosis why;
+    npksd_pair worst;
+    int rejected = 0, named = 0;
+    memset(&why, 0, sizeof why);
+    why.coordinate_p_adjusted = p;
+    why.pairs = &worst;
+    why.pair_capacity = 1;
+    options.replicates = 99;
+    options.pilot = 50;
+    options.fit_rows = 2000;
+    for (options.seed = 100; options.seed < 100 + SEEDS; options.seed++) {
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, UINT64_C(1) << 60);
+        spot_sample(rows, N, M, &rng, &here);
+        ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, N, M, spot_sample, &there, &options, &result, &why, NULL));
+        rejected += result.reject;
+        if (spot->pair)
+            named += worst.p_adjusted <= options.alpha && worst.first == 0 && worst.second == 1;
+        else
+            named += p[0] <= options.alpha;
+    }
+    ASSERT_GTE(rejected, spot->rejected);
+    ASSERT_GTE(named, spot->named);
+    PASS();
+}
+
+/* Where one column is twice the other, their correlation is 1 up to rounding, which the order of the rows decides:
+   it was compared with that of the replicates to the last bit. */
+static int twice_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < count; a++, rows += m) {
+        rows[0] = npksd_normal(rng);
+        rows[1] = 2 * rows[0];
+    }
+    return 0;
+}
+
+TEST multiple_of_a_column(void)
+{
+    enum { N = 50, M = 2, SEEDS = 30 };
+    npksd_real rows[N * M];
+    npksd_options options = npksd_default_options();
+    npksd_diagnosis why;
+    npksd_pair pair;
+    memset(&why, 0, sizeof why);
+    why.pairs = &pair;
+    why.pair_capacity = 1;
+    options.replicates = 99;
+    set_options(&options, "margin pilot=30 fit_rows=500 diagnose");
+    for (options.seed = 0; options.seed < SEEDS; options.seed++) {
+        npksd_tester *tester = NULL;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, 99);
+        twice_sample(rows, N, M, &rng, NULL);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, twice_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        for (int order = 0; order < 3; order++) {
+            npksd_result result;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &why));
+            ASSERT_EQ((size_t)1, why.pair_count);
+            ASSERT_IN_RANGE(1, (double)pair.p_adjusted, 0);
+            shuffle(rows, N, M, &rng);
+        }
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* ======== beyond the range of numbers ======== */
+
+/* In float, POLY's matrix of such numbers has no factor now and then: one candidate less, not the end of the test. */
+static int long_tailed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_normal(rng) / (npksd_real)pow(1e-9 + (double)npksd_uniform(rng), 3);
+    return 0;
+}
+
+TEST one_candidate_less(void)
+{
+    enum { N = 10, M = 40, SEEDS = 60 };
+    npksd_real rows[N * M];
+    npksd_options options = small_options();
+    set_options(&options, "stein fit_rows=100");
+    options.degree = 3;
+    for (options.seed = 0; options.seed < SEEDS; options.seed++) {
+        npksd_result result;
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, options.seed, 99);
+        long_tailed_sample(rows, N, M, &rng, NULL);
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, long_tailed_sample, NULL, &options, &result));
+    }
+    PASS();
+}
+
+/* Scores whose squares are no numbers, in units that divide them once more: a very large number is reported. */
+static int steep_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        scores[i] = (npksd_real)either(1e200, 1e30) * (rows[i] > 0 ? -1 : 1);
+    return 0;
+}
+
+TEST steep_scores_in_small_units(const char *words)
+{
+    enum { N = 10, M = 2 };
+    npksd_real unit = (npksd_real)either(1e-100, 1e-10), rows[N * M], parts[M], null_values[SMALL_REPLICATES];
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_diagnosis why;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 99);
+    memset(&why, 0, sizeof why);
+    why.coordinate_statistic = parts;
+    set_options(&options, words);
+    options.score_fn = steep_score;
+    options.bandwidth = unit;
+    sparse_sample(rows, N, M, &rng, &unit);
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_test_diagnose(rows, N, M, sparse_sample, &unit, &options, &result, &why, null_values));
+    ASSERT(finite_bits(&result.statistic, 1) && finite_bits(&result.threshold, 1) && finite_bits(&result.ksd2, 1));
+    ASSERT(finite_bits(parts, M) && finite_bits(null_values, SMALL_REPLICATES));
+    PASS();
+}
+
 /* ======== very many replicates ======== */
 
 /* In float the interval was wrong at 1e7 replicates, and its recursion had no end at 1.68e7. */
@@ -1012,5 +1236,19 @@ SUITE(suite_regressions)
     RUN_TEST(numbers_next_to_nothing);
     RUN_TEST1(constant_column_is_not_to_blame, 0);
     RUN_TEST1(constant_column_is_not_to_blame, 1);
+    RUN_TEST(flag_beside_large_units);
+    static const blind_spot spots[] = {
+        { "rounded", round_row, 0, 0, 8, 8 },          { "no_longer_rounded", round_row, 1, 0, 8, 8 },
+        { "capped", cap_row, 0, 0, 8, 8 },             { "correlation_of_0.8_for_0.9", loosen_row, 0, 1, 5, 8 },
+        { "longer_tail", lengthen_row, 0, 0, 8, 7 },
+    };
+    for (size_t k = 0; k < sizeof spots / sizeof spots[0]; k++) {
+        greatest_set_test_suffix(spots[k].name);
+        RUN_TEST1(no_blind_spot, &spots[k]);
+    }
+    RUN_TEST(multiple_of_a_column);
+    RUN_TEST(one_candidate_less);
+    RUN_TEST1(steep_scores_in_small_units, "score_callback unscaled stein v scales=1");
+    RUN_TEST1(steep_scores_in_small_units, "score_callback unscaled moment v");
     RUN_TEST(very_many_replicates);
 }
