@@ -39,14 +39,59 @@ int is_constant(const data *d, size_t column)
     return 1;
 }
 
-/* Beyond the 5 % point of Kolmogorov and Smirnov, or with clearly another spread; that of a share
-   follows from its mean. */
+static int compare_numbers(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rounding, caps and stuck values: the most frequent value here or there, whichever share changed more. A few
+   thousand rows will do. */
+void find_frequent(const data *here, const data *there, size_t column, column_change *c)
+{
+    enum { ROWS = 4000 };
+    const data *both[2] = { here, there };
+    for (size_t k = 0; k < 2; k++) {
+        size_t n = both[k]->n < ROWS ? both[k]->n : ROWS, best = 0;
+        double *x = (double *)memory(NULL, n, sizeof *x), share[2] = { 0, 0 }, value = 0;
+        for (size_t r = 0; r < n; r++)
+            x[r] = (double)both[k]->rows[r * both[k]->m + column];
+        qsort(x, n, sizeof *x, compare_numbers);
+        for (size_t r = 0, length; r < n; r += length) {
+            for (length = 1; r + length < n && x[r + length] == x[r];)
+                length++;
+            if (length > best) {
+                best = length;
+                value = x[r];
+            }
+        }
+        free(x);
+        for (size_t side = 0; side < 2; side++)
+            for (size_t r = 0; r < both[side]->n; r++)
+                share[side] += ((double)both[side]->rows[r * both[side]->m + column] == value)
+                    / (double)both[side]->n;
+        if (best > 1 && fabs(share[0] - share[1]) > fabs(c->share - c->other_share)) {
+            c->value = value;
+            c->share = share[0];
+            c->other_share = share[1];
+        }
+    }
+}
+
+static int share_has_changed(const column_change *c, double rows)
+{
+    double middle = (c->share + c->other_share) / 2;
+    return fabs(c->share - c->other_share) > 3 * sqrt(middle * (1 - middle) / rows);
+}
+
+/* Beyond the 5 % point of Kolmogorov and Smirnov, or with clearly another spread or a value that has become
+   frequent or rare; the spread of a share follows from its mean. */
 int has_changed(const column_change *c, double rows)
 {
     double spread = c->sd / c->other_sd;
     int is_share = c->type == COLUMN_CATEGORY || c->type == COLUMN_FLAG;
     return c->distance >= 1.358 / sqrt(rows)
-        || (!is_share && (spread < 2.0 / 3 || spread > 3.0 / 2));
+        || (!is_share && (spread < 2.0 / 3 || spread > 3.0 / 2 || share_has_changed(c, rows)));
 }
 
 /* Indices 0 .. count-1 with the largest key first; equal keys keep their order. */

@@ -934,6 +934,18 @@ def test_report_files():
     check("nothing is left behind", not [f for f in os.listdir(".") if ".html." in f], os.listdir("."))
 
 
+def test_frequent_values():
+    dice = random.Random(5)
+    for name, count in (("rounded.csv", 100), ("smooth.csv", 1000)):
+        text(name, csv([[dice.gauss(0, 1), round(2 * dice.gauss(10, 2)) / 2 if count == 100 else dice.gauss(10, 2)]
+                        for _ in range(count)], NAMES[:2]))
+    for files, shares in ((("rounded.csv", "smooth.csv"), r"value \S+ in 1\d % of the rows against 0 %"),
+                          (("smooth.csv", "rounded.csv", "--take", "100"), r"in 0 % of the rows against 1\d %")):
+        said = " ".join(npksd(*files).stdout.decode().split())
+        check(f"{files[0]}: rounding is noticed", "REJECTED" in said and f"Where: column {NAMES[1]} (" in said, said)
+        check(f"{files[0]}: and said", re.search(shares, said), said)
+
+
 def test_copies():
     dice = random.Random(8)
     rows = normal_rows(60, 2, 41)
@@ -1737,7 +1749,8 @@ def main():
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
                      test_dates, test_dialects_of_programs, test_exports, test_newcomers, test_defects,
-                     test_report_files, test_copies, test_candidates, test_npy, test_generators, test_programs,
+                     test_report_files, test_copies,
+                     test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
                      test_program_columns, test_watch, test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue

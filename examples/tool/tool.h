@@ -199,8 +199,10 @@ typedef struct column_change {
     column_type type;
     double shift, distance; /* of the means, in standard deviations; of the distributions */
     double mean, sd, other_mean, other_sd;
+    double value, share, other_share; /* the value whose share of the rows changed most; or 0, 0, 0 */
 } column_change;
 
+void find_frequent(const data *here, const data *there, size_t column, column_change *c);
 /* Has the column itself changed? rows: n, or n k / (n + k) for two files. */
 int has_changed(const column_change *c, double rows);
 data take_rows(const data *d, size_t most, size_t block, uint64_t seed);

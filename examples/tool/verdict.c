@@ -61,10 +61,17 @@ column_type type_of(const encoding *e, size_t column) { return e->columns[e->own
 
 column_change change_of(const comparison *c, size_t column)
 {
-    column_change change = { type_of(c->encoding, column), column_shift(c, column),
-                             column_distance(c, column),   c->observed_mean[column],
-                             c->observed_sd[column],       c->synthetic_mean[column],
-                             c->synthetic_sd[column] };
+    column_change change = { type_of(c->encoding, column),
+                             column_shift(c, column),
+                             column_distance(c, column),
+                             c->observed_mean[column],
+                             c->observed_sd[column],
+                             c->synthetic_mean[column],
+                             c->synthetic_sd[column],
+                             0,
+                             0,
+                             0 };
+    find_frequent(&c->observed, &c->synthetic, column, &change);
     return change;
 }
 
@@ -162,6 +169,11 @@ void describe_change(char **to, const char *name, const column_change *c)
         append(to, ", constant");
     else if (isfinite(spread) && fabs(log(spread)) > fmax(fabs(c->shift), 0.1))
         append(to, ", spread %.2f times as large", spread);
+    if (fabs(c->share - c->other_share) >= 0.05) {
+        char value[48];
+        append(to, ", value %s in %.0f %% of the rows against %.0f %%",
+               value_text(c->type, c->value, value), 100 * c->share, 100 * c->other_share);
+    }
     append(to, ", distance %.2f)", c->distance);
 }
 

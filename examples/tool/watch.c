@@ -406,10 +406,11 @@ static void restart(watcher *w, const char *file)
              s->load ? s->load : "the new tester");
     w->first = w->count;
     w->new_file = 0;
-    note(&w->notes,
-         "A tester has served %zu recordings (--memory), and a new one, of other data sets, follows "
-         "from recording %zu on; evidence and alarms stay.",
-         w->monitor.capacity, w->count + 1);
+    note(
+        &w->notes,
+        "A tester has served %zu recordings (--memory), and a new one, of other data sets, follows "
+        "from recording %zu on; evidence and alarms stay.",
+        w->monitor.capacity, w->count + 1);
 }
 
 /* ======== recordings ======== */
@@ -449,8 +450,8 @@ static void note_matches(watcher *w, const table *t, const size_t *picked)
             append(&words[NOTE_ORDER],
                    "The columns of %s stand in another order; they were matched by name.", t->file);
     if (w->named && !t->named)
-        append(&words[NOTE_POSITION],
-               "%s has no names of columns: they were matched by position.", t->file);
+        append(&words[NOTE_POSITION], "%s has no names of columns: they were matched by position.",
+               t->file);
     for (size_t i = 0; i < t->m && by_name && t->m > w->full; i++) {
         size_t k = 0;
         while (k < count && picked[k] != t->picked[i])
@@ -476,9 +477,10 @@ static void match_columns(watcher *w, table *t)
     size_t *picked = (size_t *)memory(NULL, e->count, sizeof *picked);
     name_index index;
     if (!(w->named && t->named) && t->m != w->full)
-        fail("%s has %zu column%s in use, the tester was made for %zu. Both need the same columns%s",
-             t->file, t->m, PLURAL(t->m), w->full,
-             w->named ? ": add the line of names, by which columns are found" : "");
+        fail(
+            "%s has %zu column%s in use, the tester was made for %zu. Both need the same columns%s",
+            t->file, t->m, PLURAL(t->m), w->full,
+            w->named ? ": add the line of names, by which columns are found" : "");
     index_names(&index, t->names, t->columns);
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
@@ -515,6 +517,7 @@ static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *
         column_moments(&used, i, &c->mean, &c->sd);
         c->other_mean = w->mean[i];
         c->other_sd = w->sd[i];
+        c->value = c->share = c->other_share = 0; /* the generator's rows are not at hand */
         keys[i] = 1e-6 * c->distance - p + 2 * (p <= 0.05 && has_changed(c, (double)w->n));
     }
     size_t *order = sort_down(keys, m), worst = order[0];
@@ -601,9 +604,10 @@ static void note_waiting(watcher *w)
              "%zu recording%s could not be added: the tester has served %zu (--memory) and must be "
              "followed by one of other data sets. Go on with %s; --state keeps the evidence.",
              w->waiting, PLURAL(w->waiting), w->monitor.capacity,
-             s->load            ? "--load and a blob of another seed"
-                 : s->synthetic ? "--synthetic and a file of new rows"
-                                : "--generator or --server as before, for a state starts no program");
+             s->load ? "--load and a blob of another seed"
+                 : s->synthetic
+                 ? "--synthetic and a file of new rows"
+                 : "--generator or --server as before, for a state starts no program");
 }
 
 /* ======== the answer ======== */
@@ -757,9 +761,10 @@ static void write_watch_page(FILE *out, const void *what)
     }
     fprintf(out, "<div class='two'>\n");
     chart_evidence(out, lines, lines + w->count, w->count, -log10((double)w->monitor.alpha));
-    fprintf(out,
-            "<div class='list'><div class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
-            "<th>evidence</th><th>change</th><th>column</th></tr>\n");
+    fprintf(
+        out,
+        "<div class='list'><div class='scroll'><table><tr><th>file</th><th>number</th><th>p</th>"
+        "<th>evidence</th><th>change</th><th>column</th></tr>\n");
     for (size_t k = w->count; k > 0 && k + SHOWN > w->count; k--)
         page_row(out, &w->recordings[k - 1], k);
     fprintf(out, "</table></div></div></div>\n<p class='muted'><code>");
