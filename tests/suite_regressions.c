@@ -253,11 +253,12 @@ TEST any_unit_unscaled(const char *words)
         set_options(&options, words);
         unit_sample(rows, N, M, &rng, &unit);
         for (size_t i = 0; i < N * M; i++)
-            rows[i] *= (npksd_real)(i % M > 0 || strstr(words, "stein") ? 1.5 : 1);
+            rows[i] *= (npksd_real)(i % M > 0 || strstr(words, "stein") ? 2.5 : 1);
         ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, unit_sample, &unit, &options, &result));
         first = k == 0 ? result.p_value : first;
-        ASSERT(first < (npksd_real)0.1);
-        ASSERT_IN_RANGE((double)first, (double)result.p_value, 1e-6);
+        ASSERT(result.p_value < (npksd_real)0.1);
+        if (strstr(words, "moment") == NULL) /* 1 + x.y depends on the unit */
+            ASSERT_IN_RANGE((double)first, (double)result.p_value, 1e-6);
     }
     PASS();
 }
