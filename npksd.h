@@ -3002,7 +3002,7 @@ NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scrat
         }
         for (size_t l = 0; l < NPKSDI_T; l++) {
             npksd_real p = theirs[l] * share, e = n * p, apart = ours[l] - e;
-            npksd_real by = 1 / (e + NPKSDI_C(0.5)), expected = e * (1 - p) * by;
+            npksd_real by = 1 / (npksdi_abs(e) + NPKSDI_C(0.5)), expected = e * (1 - p) * by;
             lanes[l] += apart * apart * by - expected;
             lanes[NPKSDI_T + l] += 2 * expected * expected;
         }
