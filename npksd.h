@@ -3000,7 +3000,7 @@ NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scrat
             ours[l] = (npksd_real)(int)(here[end] - here[at]);
             theirs[l] = (npksd_real)(int)(there[end] - there[at]);
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        for (size_t l = 0; l < NPKSDI_T; l++) { /* e < 0: the counts of a forged blob */
             npksd_real p = theirs[l] * share, e = n * p, apart = ours[l] - e;
             npksd_real by = 1 / (npksdi_abs(e) + NPKSDI_C(0.5)), expected = e * (1 - p) * by;
             lanes[l] += apart * apart * by - expected;
@@ -3587,7 +3587,7 @@ static size_t npksdi_set_rows(const npksd_tester *t, size_t set)
     return pool > 0 ? npksdi_min_size(n, pool - set * n) : n;
 }
 
-/* Stage: data sets whose rows are kept; of the last one, which stays at hand, evenly spread ones */
+/* Stage: data sets whose rows are kept; of the last, which stays at hand, evenly spread ones. */
 static npksd_status npksdi_keep_item(npksd_tester *t, size_t k)
 {
     const npksd_real *rows = t->scratch_.rows_;
