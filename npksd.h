@@ -425,9 +425,8 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
 /* The same question when synthetic rows are all you have of the generator. Observed and synthetic
    rows form one pool: it is "the generator" of the diagnosis, the fit draws as many of its rows as
    it would from a generator, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if rows (or blocks) from one source are exchangeable. With few synthetic rows, modes that
-   the generator lacks are harder to see: also look at result.out_of_range. Not with the wild
-   bootstrap. */
+   Exact if rows (or blocks) from one source are exchangeable; no wild bootstrap. With few rows,
+   modes that the generator lacks are harder to see: also look at result.out_of_range. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -675,7 +674,8 @@ void *memset(void *, int, size_t);
 #define NPKSDI_APART  static
 #endif
 /* Where it can be done, hot loops are built for SSE2 and AVX2 and chosen when the program starts:
-   same bits without fused multiply-add. clang gives the choice a global name: once a program. */
+   same bits without fused multiply-add. clang gives the choice a global name: once a program. If a
+   hot function then calls a cold one, gcc 12 leaves AVX in use, and the caller's SSE code slow. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
     && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
     && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)
@@ -2915,8 +2915,8 @@ static void npksdi_margin_panel(const npksdi_model *model, npksdi_scratch *w, si
 /* From how many of a column's rows have code c, in counts[c + 1], to how many have a smaller one,
    in counts[c]. moments: means of the normal scores q, of q^2, and of q^4 - 6 q^2, which is large
    for heavy tails whatever the spread; and 1/deviation of q, 0 where it does not vary. */
-NPKSDI_HOT void npksdi_settle_counts(const npksdi_model *model, uint32_t *counts, npksd_real rows,
-                                     npksd_real *moments)
+static void npksdi_settle_counts(const npksdi_model *model, uint32_t *counts, npksd_real rows,
+                                 npksd_real *moments)
 {
     npksd_real lanes[3 * NPKSDI_T] = { 0 }, more[NPKSDI_T], both[NPKSDI_T];
     for (size_t first = 0; first < NPKSDI_EDGES; first += NPKSDI_T) { /* codes c and 256 - c */
@@ -2952,7 +2952,7 @@ static void npksdi_count_codes(const npksdi_model *model, const npksdi_scratch *
    equal/2 + 1/2) / (R + 1) of the R reference rows, the Anderson-Darling distance is
        (n/128) sum_k (F_n - F)^2 / (F (1 - F)),
    and, to report, the largest of |P_n(x < e) - P(x < e)| and |P_n(x <= e) - P(x <= e)|. */
-NPKSDI_HOT npksd_real npksdi_distance(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+static npksd_real npksdi_distance(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
     const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);
@@ -2986,7 +2986,7 @@ static npksd_real npksdi_ks_distance(const npksdi_model *model, const npksdi_scr
 /* Cells, the intervals between every fourth edge and these edges themselves, see what a distance
    averages out: rounding, caps, a value too often. With o of n rows in a cell, e = n p expected,
        x = sum (o - e)^2 / (e + 1/2),  less its mean, by its deviation, if o were binomial. */
-NPKSDI_HOT npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scratch *w, size_t i)
+static npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
     const uint32_t *codes = model->edge_codes_ + i * NPKSDI_EDGES, *here = w->below_;
     const uint32_t *there = model->counts_ + i * (NPKSDI_CODES + 1);

@@ -229,6 +229,7 @@ pinned = echo "$(1) $(EXACT)"; mkdir -p $(P); grep -v '^\#' pinned.txt > $(P)/pi
 
 check-pinned:
 	@$(call with,$(GCC),$(call pinned,$(GCC) -std=c99 -O2,))
+	@$(call with,$(GCC),$(call pinned,$(GCC) -std=c99 -O2 -DNPKSD_NO_DISPATCH,)) # SSE2 in place of AVX2
 	@$(call with,$(CLANG),$(call pinned,$(CLANG) -std=c99 -O2,))
 	@$(call with-build,$(AARCH64)gcc -static,$(call with,$(QEMU_AARCH64),\
 		$(call pinned,$(AARCH64)gcc -std=c99 -O2 -static,$(QEMU_AARCH64))))
