@@ -2,7 +2,6 @@
  * One build of npksd.h for speed.c: VARIANT is its symbol, VARIANT_NAME and VARIANT_FLAGS say what it is.
  * VARIANT_OTHER: npksd.h is of another commit, of which only the public calls are known.
  */
-#define NPKSD_STATIC
 #include "speed.h"
 
 static speed_run run_test(const speed_shape *shape)
