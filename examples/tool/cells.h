@@ -23,6 +23,6 @@ cell_kind classify(const char *text, double *value);
 int is_numeric(cell_kind kind);
 /* The first number of the table with this mark and of this kind, or NULL. */
 const char *find_marked(const table *t, char mark, cell_kind kind, size_t *row, size_t *column);
-int looks_numeric(const char *line, char separator); /* does its first field hold a number? */
+int looks_numeric(const char *line, char separator); /* does one of its fields hold a number? */
 
 #endif

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ======== one cell ======== */
 
@@ -139,9 +140,12 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    static const char *const missing[] = { "",  "na",   "n/a",  "nan", "+nan", "-nan", "null",
-                                           "-", "#n/a", "<na>", "nat", "\\n",  NULL };
-    static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", NULL };
+    /* R, pandas, databases, C on Windows; #...! of spreadsheets and SPSS */
+    static const char *const missing[] = { "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", "<na>",
+                                           "nat", "\\n", "nan(ind)", "-nan(ind)", "(null)", "[null]", "#div/0!", "#num!",
+                                           "#value!", "#null!", NULL };
+    static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", "n.a.", "undefined", "unknown",
+                                           NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const yes[] = { "true", "yes", NULL };
     static const char *const no[] = { "false", "no", NULL };
@@ -183,11 +187,17 @@ int is_numeric(cell_kind kind)
 int looks_numeric(const char *line, char separator)
 {
     char field[80], ends[] = { separator, '\n', '\r', '\0' };
-    size_t blanks = strspn(line, " \""), length = strcspn(line + blanks, ends);
     double value;
-    snprintf(field, sizeof field, "%.*s", (int)(length < 79 ? length : 79), line + blanks);
-    field[strcspn(field, " \"")] = '\0';
-    return is_numeric(classify(field, &value));
+    for (;;) {
+        size_t blanks = strspn(line, " \""), length = strcspn(line += blanks, ends);
+        snprintf(field, sizeof field, "%.*s", (int)(length < 79 ? length : 79), line);
+        field[strcspn(field, " \"")] = '\0';
+        if (is_numeric(classify(field, &value)))
+            return 1;
+        if (line[length] != separator)
+            return 0;
+        line += length + 1;
+    }
 }
 
 /* ======== cells of a table ======== */
@@ -253,8 +263,8 @@ static int restyle_date(const char *text, char room[CELL_HINT])
         month = swapped;
     }
     if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31
-        || (year_first && mark == '-'))
-        return 0;
+        || (year_first && mark == '-' && used >= 10))
+        return 0; /* ISO 8601 already, and yet no date */
     const char *rest = text + used, *end = rest + (*rest == ' ');
     const char *time = *rest == '\0' ? "" : read_time(&end) >= 0 && !*end ? rest : " hh:mm:ss";
     int done = snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d%.20s", year,
@@ -295,34 +305,109 @@ static int is_half_day(const char *text)
     return same_word(text, "am") || same_word(text, "pm");
 }
 
+/* 05-Nov-2024, Nov 5, 2024: the name of a month, and a year? */
+static int names_month(const char *text)
+{
+    static const char *const months[] = { "january",   "february", "march",    "april",    "may",  "june", "july", "august",
+                                          "september", "october",  "november", "december", NULL };
+    int month = 0, year = 0;
+    while (*text) {
+        size_t length = 0, digits = strspn(text, "0123456789");
+        while (isalpha((unsigned char)text[length]))
+            length++;
+        for (size_t k = 0; months[k]; k++)
+            month |= (length == 3 || length == strlen(months[k])) && strncasecmp(text, months[k], length) == 0;
+        year |= digits == 4;
+        text += length + digits ? length + digits : 1;
+    }
+    return month && year;
+}
+
+/* 37:12:05, 1:36.867, 0 days 18:54:51, PT2H36M */
+static int is_duration(const char *text)
+{
+    text += *text == '-';
+    return (strchr(text, ':') && strspn(text, "0123456789:.,") == strlen(text)) || strstr(text, " day")
+        || (strncmp(text, "PT", 2) == 0 && isdigit((unsigned char)text[2]));
+}
+
+/* 2024-05-31 12:30:00 CET */
+static int has_named_zone(const char *text)
+{
+    char date[CELL_ROOM];
+    const char *zone = strrchr(text, ' ');
+    double value;
+    if (!zone || zone - text >= CELL_ROOM)
+        return 0;
+    snprintf(date, sizeof date, "%.*s", (int)(zone - text), text);
+    return isalpha((unsigned char)zone[1]) && read_date(date, &value);
+}
+
+/* 12.5 ms, $3.10, 60fps, '7': one number, and what has to go. Keys (a12, 7ff, 25+) have no unit. */
+static const char *find_unit(const char *text, char room[CELL_HINT])
+{
+    char number[CELL_ROOM], unit[CELL_ROOM];
+    size_t first = strcspn(text, "0123456789");
+    double value;
+    first -= first > 0 && text[first - 1] == '.';
+    first -= first > 0 && strchr("+-", text[first - 1]);
+    size_t length = strspn(text + first, "+-.,0123456789eE"), rest = strlen(text + first + length);
+    while (length > 0 && !isdigit((unsigned char)text[first + length - 1])) {
+        length--; /* 5 eggs */
+        rest++;
+    }
+    const char *after = text + first + length;
+    if (first + rest == 0 || first + rest > 12 || length >= CELL_ROOM || strpbrk(after, "0123456789"))
+        return NULL;
+    for (size_t k = 0; k < first; k++)
+        if (isalnum((unsigned char)text[k]))
+            return NULL;
+    if (strchr("+-/.,:_", *after) && *after)
+        return NULL;
+    if (isalpha((unsigned char)*after) && strspn(after, "abcdefABCDEF") == rest)
+        return NULL; /* hexadecimal */
+    snprintf(number, sizeof number, "%.*s", (int)length, text + first);
+    cell_kind kind = classify(number, &value);
+    if (kind != CELL_NUMBER && kind != CELL_COMMA_NUMBER && kind != CELL_MARKED_NUMBER)
+        return NULL;
+    if (*text == '(' && *after == ')')
+        snprintf(room, CELL_HINT, "write -%s if it is negative", number);
+    else if (strncmp(text, "\xe2\x88\x92", 3) == 0)
+        snprintf(room, CELL_HINT, "write the minus sign as -");
+    else {
+        snprintf(unit, sizeof unit, "%.*s%s", (int)first, text, after);
+        size_t blanks = strspn(unit, " "), end = strlen(unit);
+        while (end > blanks && unit[end - 1] == ' ')
+            unit[--end] = '\0';
+        snprintf(room, CELL_HINT, "remove the %s%s", unit + blanks,
+                 isalpha((unsigned char)unit[blanks]) ? " and use one unit in all rows" : "");
+    }
+    return room;
+}
+
 /* A number with a unit, or a date of another style: what to do, as the end of a sentence. */
 static const char *text_hint(const char *text, char room[CELL_HINT])
 {
-    static const char *const units[] = { "%", "$", "\xe2\x82\xac", "\xc2\xa3", NULL };
-    size_t length = strlen(text);
+    const char *month = text;
     if (restyle_date(text, room))
         return room;
     if (has_groups(text))
         return "remove the marks for thousands";
     if (is_half_day(text))
         return "write times with 24 hours, 18:30:00 for 6:30 PM";
-    for (size_t k = 0; units[k] && length < 60; k++) {
-        const char *found = strstr(text, units[k]);
-        char rest[64];
-        double value;
-        if (!found)
-            continue;
-        snprintf(rest, sizeof rest, "%.*s%s", (int)(found - text), text, found + strlen(units[k]));
-        size_t blanks = strspn(rest, " "), end = strlen(rest);
-        while (end > blanks && rest[end - 1] == ' ')
-            rest[--end] = '\0';
-        cell_kind kind = classify(rest + blanks, &value);
-        if (kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_MARKED_NUMBER) {
-            snprintf(room, CELL_HINT, "remove the %s", units[k]);
-            return room;
-        }
+    if (names_month(text))
+        return "it looks like a date; write 2024-05-31 or 2024-05-31 18:30:00";
+    if (has_named_zone(text))
+        return "write the time zone as +01:00, or leave it away in all rows";
+    if (read_digits(&month, 4) > 0 && *month++ == '-' && read_digits(&month, 2) > 0 && !*month) {
+        snprintf(room, CELL_HINT, "it looks like a month; write %s-01", text);
+        return room;
     }
-    return NULL;
+    if (is_duration(text))
+        return "it looks like a duration; write it in seconds";
+    if (strncmp(text, "np.", 3) == 0)
+        return "print float(x), not NumPy's repr(x)";
+    return find_unit(text, room);
 }
 
 /* What is wrong with a cell, as the end of: "1,5" ... */

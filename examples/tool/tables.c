@@ -330,12 +330,13 @@ static const char *fields_advice(const csv_reader *csv, size_t fields)
 }
 
 /* R's write.table has names of rows, but no name above them. (Between commas it may be a decimal
-   comma.) */
+   comma, unless the first field is quoted, as R does.) */
 static int has_row_names(const csv_reader *csv, size_t fields)
 {
     const table *t = csv->table;
     double value;
-    return csv->records == 2 && fields == t->columns + 1 && t->separator != ',' && !csv->no_names
+    int quoted = t->cells[csv->count - fields][-1] == '"';
+    return csv->records == 2 && fields == t->columns + 1 && (t->separator != ',' || quoted) && !csv->no_names
         && classify(t->cells[0], &value) == CELL_TEXT && t->cells[csv->count - 1][0];
 }
 
@@ -549,6 +550,16 @@ static void make_utf8(table *t)
     t->bytes += strange;
 }
 
+/* Objects and lists. In [12:30:00] of a log file no comma stands between the brackets. */
+static int is_json(const char *text)
+{
+    char next = text[*text ? 1 + strspn(text + 1, " \t\r\n") : 0];
+    if (*text == '{')
+        return next == '"' || next == '\'';
+    return *text == '[' && next
+        && (strchr("{[\"", next) || (strchr("-0123456789", next) && text[strcspn(text, ",]\n")] == ','));
+}
+
 /* The text, a zero behind it, is changed and kept: cells point into it. */
 static void parse_csv(table *t, table_format *format)
 {
@@ -562,9 +573,8 @@ static void parse_csv(table *t, table_format *format)
     while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
         csv.end--; /* empty lines at the end are fine */
     *csv.end = '\0';
-    if (*csv.at && strchr("{[", *csv.at)
-        && strchr("{[\"-0123456789", csv.at[1 + strspn(csv.at + 1, " \t\r\n")]))
-        fail("%s: this is JSON; save it as CSV", t->file);
+    if (is_json(csv.at))
+        fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
     read_records(&csv);
     if (csv.records == 0)
@@ -744,6 +754,34 @@ static void lend_names(const table *lender, table *t)
     }
 }
 
+/* Files that are no tables at all, told by how they begin. */
+static void refuse_other_formats(const table *t)
+{
+    static const struct {
+        const char *begins, *what;
+    } formats[] = {
+        { "PK\3\4", "a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy" },
+        { "\x1f\x8b", "a gzip file; unpack it (gunzip), or, if it is .rds or .RData, write.csv in R" },
+        { "BZh", "a bzip2 file; unpack it (bunzip2)" },
+        { "\xfd" "7zXZ", "an xz file; unpack it (unxz)" },
+        { "\x28\xb5\x2f\xfd", "a zstd file; unpack it (unzstd)" },
+        { "\xd0\xcf\x11\xe0", "an old spreadsheet (.xls); save the table as CSV" },
+        { "PAR1\x15", "a Parquet file; in pandas: read_parquet(file).to_csv(other, index=False)" },
+        { "\x89HDF", "an HDF5 file; save the table as CSV" },
+        { "MATLAB 5.0 MAT-file", "a MATLAB file; in MATLAB: writematrix(a, 'file.csv') or writetable" },
+        { "MATLAB 7.3 MAT-file", "a MATLAB file; in MATLAB: writematrix(a, 'file.csv') or writetable" },
+        { "SQLite format 3", "a database; in sqlite3: .headers on, .mode csv, .output file.csv, select ..." },
+        { "%PDF", "a PDF file; save the table as CSV" },
+        { "<!", "a web page; save the table as CSV" },
+        { "<html", "a web page; save the table as CSV" },
+        { "<table", "a web page; save the table as CSV" },
+        { "<?xml", "an XML file; save the table as CSV" },
+    };
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strncmp(t->text, formats[k].begins, strlen(formats[k].begins)) == 0)
+            fail("%s: this is %s", t->file, formats[k].what);
+}
+
 /* CSV or .npy, told by the first bytes, not by the name. The table owns text. */
 void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format)
 {
@@ -752,10 +790,7 @@ void table_parse(table *t, const char *file, char *text, size_t bytes, table_for
     t->text = text;
     t->bytes = bytes;
     t->checksum = hash_bytes(text, bytes);
-    if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
-        fail(
-            "%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy",
-            file);
+    refuse_other_formats(t);
     if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
         parse_npy(t);
     else
