@@ -140,12 +140,21 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    /* R, pandas, databases, C on Windows; #...! of spreadsheets and SPSS */
-    static const char *const missing[] = { "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", "<na>",
-                                           "nat", "\\n", "nan(ind)", "-nan(ind)", "(null)", "[null]", "#div/0!", "#num!",
-                                           "#value!", "#null!", NULL };
-    static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", "n.a.", "undefined", "unknown",
+    /* of R, pandas, databases, C on Windows; #...! of spreadsheets and SPSS */
+    static const char *const missing[] = { "",           "na",
+                                           "n/a",        "nan",
+                                           "+nan",       "-nan",
+                                           "null",       "-",
+                                           "#n/a",       "<na>",
+                                           "nat",        "\\n",
+                                           "nan(ind)",   "-nan(ind)",
+                                           "(null)",     "[null]",
+                                           "#div/0!",    "#num!",
+                                           "#value!",    "#null!",
+                                           "0000-00-00", "0000-00-00 00:00:00",
                                            NULL };
+    static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
+                                           "missing", "n.a.", "undefined", "unknown", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const yes[] = { "true", "yes", NULL };
     static const char *const no[] = { "false", "no", NULL };
@@ -236,12 +245,17 @@ static cell_kind cell_read(const table *t, size_t row, size_t column, double *va
     return kind == CELL_BLANKS ? CELL_TEXT : kind;
 }
 
+int is_plain_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    return strspn(text, plain) == strlen(text);
+}
+
 /* What to call a column on a command line: its number, if a shell or a comma would tear its name. */
 static const char *column_word(const table *t, size_t column, char room[CELL_ROOM])
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     const char *name = t->names[column];
-    if (strspn(name, plain) == strlen(name))
+    if (is_plain_word(name))
         return name;
     snprintf(room, CELL_ROOM, "%zu", column + 1);
     return room;
@@ -308,15 +322,17 @@ static int is_half_day(const char *text)
 /* 05-Nov-2024, Nov 5, 2024: the name of a month, and a year? */
 static int names_month(const char *text)
 {
-    static const char *const months[] = { "january",   "february", "march",    "april",    "may",  "june", "july", "august",
-                                          "september", "october",  "november", "december", NULL };
+    static const char *const months[] = { "january",  "february", "march",  "april",     "may",
+                                          "june",     "july",     "august", "september", "october",
+                                          "november", "december", NULL };
     int month = 0, year = 0;
     while (*text) {
         size_t length = 0, digits = strspn(text, "0123456789");
         while (isalpha((unsigned char)text[length]))
             length++;
         for (size_t k = 0; months[k]; k++)
-            month |= (length == 3 || length == strlen(months[k])) && strncasecmp(text, months[k], length) == 0;
+            month |= (length == 3 || length == strlen(months[k]))
+                && strncasecmp(text, months[k], length) == 0;
         year |= digits == 4;
         text += length + digits ? length + digits : 1;
     }
@@ -327,7 +343,8 @@ static int names_month(const char *text)
 static int is_duration(const char *text)
 {
     text += *text == '-';
-    return (strchr(text, ':') && strspn(text, "0123456789:.,") == strlen(text)) || strstr(text, " day")
+    return (strchr(text, ':') && strspn(text, "0123456789:.,") == strlen(text))
+        || (isdigit((unsigned char)*text) && strstr(text, " day") && strchr(text, ':'))
         || (strncmp(text, "PT", 2) == 0 && isdigit((unsigned char)text[2]));
 }
 
@@ -343,45 +360,49 @@ static int has_named_zone(const char *text)
     return isalpha((unsigned char)zone[1]) && read_date(date, &value);
 }
 
-/* 12.5 ms, $3.10, 60fps, '7': one number, and what has to go. Keys (a12, 7ff, 25+) have no unit. */
-static const char *find_unit(const char *text, char room[CELL_HINT])
+/* Where the first number of a text stands: its length, 0 if there is none. */
+static size_t find_number(const char *text, size_t *first)
 {
-    char number[CELL_ROOM], unit[CELL_ROOM];
-    size_t first = strcspn(text, "0123456789");
-    double value;
-    first -= first > 0 && text[first - 1] == '.';
-    first -= first > 0 && strchr("+-", text[first - 1]);
-    size_t length = strspn(text + first, "+-.,0123456789eE"), rest = strlen(text + first + length);
-    while (length > 0 && !isdigit((unsigned char)text[first + length - 1])) {
+    *first = strcspn(text, "0123456789");
+    *first -= *first > 0 && text[*first - 1] == '.';
+    *first -= *first > 0 && strchr("+-", text[*first - 1]);
+    size_t length = strspn(text + *first, "+-.,0123456789eE");
+    while (length > 0 && !isdigit((unsigned char)text[*first + length - 1]))
         length--; /* 5 eggs */
-        rest++;
-    }
+    return length;
+}
+
+/* 12.5 ms, $3.10, 60fps, '7': one number, and what has to go. Keys (a12, 7ff, 0xff, 25+) have no unit. */
+static const char *unit_hint(const char *text, char room[CELL_HINT])
+{
+    static const char hexadecimal[] = "abcdefABCDEF";
+    char number[CELL_ROOM], unit[CELL_ROOM];
+    size_t first, length = find_number(text, &first), rest = strlen(text + first + length);
     const char *after = text + first + length;
-    if (first + rest == 0 || first + rest > 12 || length >= CELL_ROOM || strpbrk(after, "0123456789"))
+    double value;
+    if (first + rest == 0 || first + rest > 12 || length >= CELL_ROOM
+        || strpbrk(after, "0123456789") || (*after && strchr("+-/.,:_", *after))
+        || (isalpha((unsigned char)*after)
+            && strspn(after + (*after == 'x'), hexadecimal) == rest - (*after == 'x')))
         return NULL;
     for (size_t k = 0; k < first; k++)
-        if (isalnum((unsigned char)text[k]))
+        if (isalpha((unsigned char)text[k]))
             return NULL;
-    if (strchr("+-/.,:_", *after) && *after)
-        return NULL;
-    if (isalpha((unsigned char)*after) && strspn(after, "abcdefABCDEF") == rest)
-        return NULL; /* hexadecimal */
     snprintf(number, sizeof number, "%.*s", (int)length, text + first);
     cell_kind kind = classify(number, &value);
     if (kind != CELL_NUMBER && kind != CELL_COMMA_NUMBER && kind != CELL_MARKED_NUMBER)
         return NULL;
-    if (*text == '(' && *after == ')')
+    if (strncmp(text, "\xe2\x88\x92", 3) == 0)
+        return "write the minus sign as -";
+    snprintf(unit, sizeof unit, "%.*s%s", (int)first, text, after);
+    size_t blanks = strspn(unit, " "), end = strlen(unit);
+    while (end > blanks && unit[end - 1] == ' ')
+        unit[--end] = '\0';
+    if (strcmp(unit, "()") == 0)
         snprintf(room, CELL_HINT, "write -%s if it is negative", number);
-    else if (strncmp(text, "\xe2\x88\x92", 3) == 0)
-        snprintf(room, CELL_HINT, "write the minus sign as -");
-    else {
-        snprintf(unit, sizeof unit, "%.*s%s", (int)first, text, after);
-        size_t blanks = strspn(unit, " "), end = strlen(unit);
-        while (end > blanks && unit[end - 1] == ' ')
-            unit[--end] = '\0';
+    else
         snprintf(room, CELL_HINT, "remove the %s%s", unit + blanks,
                  isalpha((unsigned char)unit[blanks]) ? " and use one unit in all rows" : "");
-    }
     return room;
 }
 
@@ -396,9 +417,9 @@ static const char *text_hint(const char *text, char room[CELL_HINT])
     if (is_half_day(text))
         return "write times with 24 hours, 18:30:00 for 6:30 PM";
     if (names_month(text))
-        return "it looks like a date; write 2024-05-31 or 2024-05-31 18:30:00";
+        return "write dates as 2024-05-31 or 2024-05-31 18:30:00";
     if (has_named_zone(text))
-        return "write the time zone as +01:00, or leave it away in all rows";
+        return "write the time zone as +01:00";
     if (read_digits(&month, 4) > 0 && *month++ == '-' && read_digits(&month, 2) > 0 && !*month) {
         snprintf(room, CELL_HINT, "it looks like a month; write %s-01", text);
         return room;
@@ -407,7 +428,7 @@ static const char *text_hint(const char *text, char room[CELL_HINT])
         return "it looks like a duration; write it in seconds";
     if (strncmp(text, "np.", 3) == 0)
         return "print float(x), not NumPy's repr(x)";
-    return find_unit(text, room);
+    return unit_hint(text, room);
 }
 
 /* What is wrong with a cell, as the end of: "1,5" ... */
@@ -514,6 +535,8 @@ static void refuse_mixture(const census *c, const char *word)
         const char *text = cell_text(t, c->row[CELL_TEXT], c->place[CELL_TEXT], room);
         if (t->named && !c->later[CELL_TEXT] && !text_hint(text, better))
             append(&hint, ". A second line of names or units? Remove line %zu", t->lines[0]);
+        if (t->named && strcmp(text, t->names[c->place[CELL_TEXT]]) == 0)
+            append(&hint, ". The line of names stands there again: remove it");
         if (numbers + dates + times > 0)
             refuse_kind(c, CELL_TEXT, hint);
     } else if (dates && numbers + times + flags > 0)
@@ -560,27 +583,45 @@ static int is_missing(column_type type, const table *t, size_t row, size_t colum
     return kind == CELL_MISSING || (kind == CELL_MAYBE_MISSING && type != COLUMN_CATEGORY);
 }
 
-/* Too many texts for a category: the first of them shows what is meant. */
-static void refuse_texts(const census *c, const char *word)
+static cell_kind text_kind(const census *c)
 {
-    cell_kind kind = c->count[CELL_TEXT] ? CELL_TEXT : CELL_MAYBE_MISSING;
+    return c->count[CELL_TEXT] ? CELL_TEXT : CELL_MAYBE_MISSING;
+}
+
+/* Too many texts for a category, of numbers with units and the like: the first of them shows what is meant. */
+static void refuse_units(const census *c, const char *word)
+{
+    cell_kind kind = text_kind(c);
+    const table *t = c->table[kind];
+    char room[CELL_ROOM], hint[CELL_HINT], *more = NULL;
+    append(&more, ", or say that it is a category: --categories %.200s", word);
+    if (text_hint(cell_text(t, c->row[kind], c->place[kind], room), hint))
+        refuse_cell(t, c->row[kind], c->place[kind], CELL_TEXT, more);
+    free(more);
+}
+
+/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. */
+static void refuse_texts(const census *c, const char *words)
+{
+    cell_kind kind = text_kind(c);
     const table *t = c->table[kind];
     size_t row = c->row[kind], place = c->place[kind];
-    char room[CELL_ROOM], hint[CELL_HINT];
+    char room[CELL_ROOM];
     const char *text = cell_text(t, row, place, room);
-    if (text_hint(text, hint))
-        refuse_cell(t, row, place, CELL_TEXT, "");
+    int several = strchr(words, ',') != NULL, torn = t->columns == 1 && strchr(text, ' ');
     fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
-         "different texts the column is not taken as a category automatically. Leave it out: "
-         "--leave-out %.200s; or say that it is one: --categories %.200s",
+         "different texts the column is not taken as a category automatically%s. Leave %s out: "
+         "--leave-out %s; or say that %s: --categories %s%s",
          t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
-         word, word);
+         several ? ", nor are others like it" : "", several ? "them" : "it", words,
+         several ? "they are categories" : "it is one", words,
+         torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
 
 /* The different values of a column in all tables, sorted. The set grows by being indexed anew, at
-   most CATEGORY_VALUES_FORCED times. */
-static void collect_values(column_info *c, const census *cells, table **tables, size_t count,
-                           size_t which, const char *word)
+   most CATEGORY_VALUES_FORCED times. Returns 0 if there are too many of them. */
+static int collect_values(column_info *c, table **tables, size_t count, size_t which,
+                          const char *word)
 {
     int forced = tables[0]->forced[tables[0]->picked[which]];
     size_t most = forced ? CATEGORY_VALUES_FORCED : CATEGORY_VALUES;
@@ -600,7 +641,7 @@ static void collect_values(column_info *c, const census *cells, table **tables, 
                      "--leave-out %s",
                      word, most, word);
             if (c->value_count == most)
-                refuse_texts(cells, word);
+                return 0;
             c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
             c->values[c->value_count++] = copy_text(text, strlen(text));
             free_index(&c->index);
@@ -608,6 +649,7 @@ static void collect_values(column_info *c, const census *cells, table **tables, 
         }
     qsort(c->values, c->value_count, sizeof *c->values, compare_texts);
     free_index(&c->index);
+    return 1;
 }
 
 static void add_name(encoding *e, const column_info *owner, char *name, int other)
@@ -645,7 +687,8 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
 {
     char name[256], hint[CELL_HINT];
     cut_text(c->name, 40, 0, name, sizeof name);
-    if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[0], hint))
+    if (c->type == COLUMN_CATEGORY && c->value_count
+        && text_hint(c->values[c->value_count - 1], hint) && text_hint(c->values[0], hint))
         note(list, "Column %s: \"%.40s\" is not a number: %s, if it is not meant as a category.",
              name, c->values[0], hint);
     if (c->type == COLUMN_CATEGORY)
@@ -733,6 +776,9 @@ void encoding_name(encoding *e)
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list)
 {
     const table *t = tables[0];
+    census refused;
+    char *words = NULL; /* all columns with too many texts */
+    memset(&refused, 0, sizeof refused);
     memset(e, 0, sizeof *e);
     e->other = other;
     e->count = t->m;
@@ -752,8 +798,11 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
             count_cells(&cells, tables[k], tables[k]->picked[i]);
         }
         c->type = decide_type(&cells, t, t->picked[i], word);
-        if (c->type == COLUMN_CATEGORY)
-            collect_values(c, &cells, tables, count, i, word);
+        if (c->type == COLUMN_CATEGORY && !collect_values(c, tables, count, i, word)) {
+            refuse_units(&cells, word);
+            refused = words ? refused : cells;
+            append(&words, "%s%.200s", words ? "," : "", word);
+        }
         note_type(c, e, list);
         if (c->type == COLUMN_CATEGORY && !forced && cells.missing_word)
             note(list,
@@ -761,6 +810,8 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
                  "keeps it.",
                  c->name, cells.missing_word, word);
     }
+    if (words)
+        refuse_texts(&refused, words);
     encoding_name(e);
 }
 
@@ -834,9 +885,17 @@ static void check_marks(const encoding *e, const table *t)
     for (size_t i = 0; i < e->count; i++)
         if (e->columns[i].type == COLUMN_NUMBER)
             refuse_thousands(t, t->picked[i]);
-    if (find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column)
-        && (t->separator == ',' || find_marked(t, '.', CELL_NUMBER, &other_row, &other)))
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column), *point;
+    char room[CELL_ROOM];
+    if (comma && t->separator == ',')
         refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
+    if (comma && (point = find_marked(t, '.', CELL_NUMBER, &other_row, &other)) != NULL)
+        fail("%s, line %zu, column %zu (%.200s): \"%.40s\" has a decimal comma, but \"%.40s\" in "
+             "line %zu, column %zu "
+             "(%.200s) has a decimal point. Write the same mark everywhere, or leave the column "
+             "out: --leave-out %.200s",
+             t->file, t->lines[row], column + 1, t->names[column], comma, point,
+             t->lines[other_row], other + 1, t->names[other], column_word(t, other, room));
 }
 
 /* ======== rows of numbers ======== */

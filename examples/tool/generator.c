@@ -53,8 +53,9 @@ static uint64_t stream_seed(uint64_t seed, uint64_t stream)
 
 /* ======== one data set ======== */
 
-/* What the program prints for a stream, as a table whose columns are matched. */
-static void draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
+/* What the program prints for a stream, as a table whose columns are matched. Returns whether they stood in another
+   order. */
+static int draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
 {
     table_format format = source->drawn; /* its lists are shared: they note what was found */
     uint64_t next[MOST_AHEAD];
@@ -70,20 +71,26 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     if (t->n != s->program.rows)
         fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
              s->program.rows, rows_words(&s->program), s->program.command);
-    table_match(source->names, t);
+    int reordered = table_match(source->names, t);
+    if (source->reordered && !t->named)
+        fail("the generator printed its columns in another order than %s, with their names, but "
+             "the names are missing "
+             "in a later data set. Let it print them every time, or use the order of %s: %s",
+             source->names->file, source->names->file, s->program.command);
     if (source->kept)
         table_keep(t, source->kept, source->kept_count);
+    return reordered;
 }
 
 /* Data sets with seeds of their own, before the test: what kinds of values does the program print? */
-static table *preliminary_tables(const program_source *source, const settings *s, size_t *count)
+static table *preliminary_tables(program_source *source, const settings *s, size_t *count)
 {
     enum { WANTED_ROWS = 500, MOST = 5 };
     size_t sets = (WANTED_ROWS + s->program.rows - 1) / s->program.rows;
     *count = sets < MOST ? sets : MOST;
     table *tables = (table *)memory(NULL, *count, sizeof *tables);
     for (size_t k = 0; k < *count; k++)
-        draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
+        source->reordered |= draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
     return tables;
 }
 

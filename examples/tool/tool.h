@@ -113,6 +113,7 @@ typedef struct table {
 } table;
 
 char *list_names(char *const *names, size_t count); /* "a", "b", ...: the first of them */
+char **picked_names(const table *t);                /* of the columns in use */
 void list_read(column_list *list, const char *option, const char *text);
 void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
@@ -308,6 +309,7 @@ typedef struct program_source {
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
     size_t kept_count;
+    int reordered; /* it has printed them in another order, under their names */
     const encoding *encoding;
 } program_source;
 
