@@ -140,18 +140,26 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    /* of R, pandas, databases, C on Windows; #...! of spreadsheets and SPSS */
-    static const char *const missing[] = { "",           "na",
-                                           "n/a",        "nan",
-                                           "+nan",       "-nan",
-                                           "null",       "-",
-                                           "#n/a",       "<na>",
-                                           "nat",        "\\n",
-                                           "nan(ind)",   "-nan(ind)",
-                                           "(null)",     "[null]",
-                                           "#div/0!",    "#num!",
-                                           "#value!",    "#null!",
-                                           "0000-00-00", "0000-00-00 00:00:00",
+    /* of R, pandas, databases, C on Windows, spreadsheets */
+    static const char *const missing[] = { "",
+                                           "na",
+                                           "n/a",
+                                           "nan",
+                                           "+nan",
+                                           "-nan",
+                                           "null",
+                                           "-",
+                                           "#n/a",
+                                           "#nv",
+                                           "<na>",
+                                           "nat",
+                                           "\\n",
+                                           "nan(ind)",
+                                           "-nan(ind)",
+                                           "(null)",
+                                           "[null]",
+                                           "0000-00-00",
+                                           "0000-00-00 00:00:00",
                                            NULL };
     static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
                                            "missing", "n.a.", "undefined", "unknown", NULL };
@@ -161,7 +169,8 @@ cell_kind classify(const char *text, double *value)
     size_t length = strlen(text);
     if (read_number(text, '.', value))
         return isfinite(*value) ? CELL_NUMBER : CELL_INFINITE;
-    if (in_words(text, missing))
+    if (in_words(text, missing)
+        || (*text == '#' && text[length - 1] == '!')) /* #DIV/0! in any language */
         return CELL_MISSING;
     if (in_words(text, perhaps))
         return CELL_MAYBE_MISSING;
@@ -727,6 +736,36 @@ static int counts_rows(const table *t, size_t column)
     return t->n >= 10;
 }
 
+/* Never falls, or never rises, and changes in a third of the rows: a clock, or a file that is sorted. */
+static int is_sorted(const table *t, size_t column)
+{
+    size_t up = 0, down = 0;
+    double last = 0, value;
+    for (size_t r = 0; r < t->n; r++) {
+        if (!is_numeric(cell_read(t, r, column, &value)))
+            return 0;
+        up += r > 0 && value > last;
+        down += r > 0 && value < last;
+        last = value;
+    }
+    return t->n >= 10 && (up == 0 || down == 0) && 3 * (up + down) >= t->n;
+}
+
+static void note_clock(table **tables, size_t count, size_t which, notes *list)
+{
+    char room[CELL_ROOM];
+    size_t k = 0, column = tables[0]->picked[which];
+    while (k < count && is_sorted(tables[k], tables[k]->picked[which]))
+        k++;
+    if (k == count)
+        note(list,
+             "Column %.200s only rises or only falls from row to row. If it is a clock or a "
+             "counter, it tells "
+             "where a row stands in the file, not what it is like; leave it out: --leave-out "
+             "%.200s.",
+             tables[0]->names[column], column_word(tables[0], column, room));
+}
+
 size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count)
 {
     size_t m = tables[0]->m, *kept = (size_t *)memory(NULL, m, sizeof *kept);
@@ -735,9 +774,11 @@ size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t 
         size_t k = 0;
         while (k < count && (chosen || !counts_rows(tables[k], tables[k]->picked[i])))
             k++;
-        if (k == count)
+        if (k == count) {
             kept[(*kept_count)++] = i;
-        else
+            if (!chosen)
+                note_clock(tables, count, i, list);
+        } else
             note(list, "Column %s was left out: it counts the rows of %s. --columns can choose it.",
                  tables[0]->names[tables[0]->picked[i]], tables[k]->file);
     }

@@ -591,7 +591,9 @@ static void parse_csv(table *t, table_format *format)
 {
     if (t->bytes >= 2
         && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
-        fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
+        fail("%s: UTF-16 text; save it as CSV in UTF-8, or: iconv -f UTF-16 -t UTF-8 file.csv > "
+             "other.csv",
+             t->file);
     make_utf8(t);
     csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
