@@ -383,7 +383,8 @@ static void send_request(job *j, const char *request)
     size_t length = strlen(request);
     if (write(j->in, request, length) == (ssize_t)length)
         return;
-    poll(NULL, 0, 50); /* it may be about to end: its exit status says more */
+    for (int wait = 0; wait < 40 && !has_ended(j); wait++)
+        poll(NULL, 0, 50); /* it may be about to end: its exit status says more */
     if (has_ended(j)) {
         check_exit(j, reap(j));
         refuse_early_end(j);
