@@ -62,7 +62,9 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
     size_t bytes;
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(source->seed, stream + 1 + k);
-    char *text = program_draw(source->program, stream_seed(source->seed, stream), next, &bytes);
+    uint64_t seed = stream_seed(source->seed, stream);
+    char *text = program_draw(source->program, seed, next, &bytes);
+    snprintf(fail_about, sizeof fail_about, "seed %llu: ", (unsigned long long)seed);
     if (text[strspn(text, " \t\r\n")] == '\0')
         fail("the generator printed no rows%s: %s",
              s->program.server ? " before the empty line that ends an answer" : "",
@@ -91,6 +93,7 @@ static table *preliminary_tables(program_source *source, const settings *s, size
     table *tables = (table *)memory(NULL, *count, sizeof *tables);
     for (size_t k = 0; k < *count; k++)
         source->reordered |= draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
+    fail_about[0] = '\0'; /* what follows is about all of them */
     return tables;
 }
 
@@ -172,6 +175,7 @@ static void draw_rows(generator *g, uint64_t stream, data *d)
     notes none = { NULL, 0 };
     draw_table(g->source, g->comparison->settings, stream, &t);
     encode(g->source->encoding, &t, 1, d, &none);
+    fail_about[0] = '\0';
     table_free(&t);
 }
 

@@ -60,9 +60,9 @@ static int is_range(const char *text, size_t *first, size_t *last)
 /* Which columns there are instead, as the end of a sentence. */
 static char *find_near(const name_index *index, const table *t, const char *name)
 {
-    size_t best = 0, fewest = SIZE_MAX, columns = t->columns, first, last;
+    size_t best = 0, fewest = SIZE_MAX, columns = t->columns;
     char *words = NULL, cut[256];
-    if (!t->named || is_range(name, &first, &last)) {
+    if (!t->named || isdigit((unsigned char)*name)) {
         append(&words, "the columns of %s are numbered from 1 to %zu%s", t->file, columns,
                t->named ? "" : " and have no names");
         return words;

@@ -996,6 +996,14 @@ def test_more_newcomers():
     refuse("decimal commas of a program", "Decimal commas? They can be read where columns are separated by semicolons",
            "way.csv", "--generator", "awk 'BEGIN { srand({seed}); while (i++ < {rows}) print \"0,\" int(99 * rand()) "
            "\",0,\" int(99 * rand()) }'", *quick)
+    rare = "awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print rand() \",\" ({{seed}} % 9 ? rand() : \"{}\") }}'"
+    for word, problem in (("nan", "a missing value"), ("-inf", '"-inf" is not a finite number'), ("x", '"x" is not a')):
+        said = refuse(f"a program that rarely prints {word}", problem, "way.csv", "--generator", rare.format(word))
+        found = re.match(r"npksd: seed (\d+): the generator's output, line 1, column 2", said)
+        check(f"a program that rarely prints {word}: for which seed", found and int(found[1]) % 9 == 0, said)
+    for item in ("0", "1-", "2-1"):
+        refuse(f"--columns {item}", "numbered from 1 to 2", "way.csv", "way.csv", "--columns", item)
+    refuse("a report to -", "--report -: name a file, or /dev/stdout", "same.csv", "made.csv", "--report", "-")
     said = refuse("a long traceback", ["It said: ... ", "the reason"], "way.csv", "--generator",
                   "for i in $(seq 100); do echo called from here >&2; done; echo the reason >&2; exit 1")
     check("a long traceback is cut", said.count("called") < 30, said)

@@ -33,6 +33,7 @@
 
 extern int fail_as_json;                          /* errors are JSON on stdout, too */
 extern void (*fail_instead)(const char *message); /* NULL; a test that must not exit jumps away */
+extern char fail_about[64];                       /* how messages begin: "seed 7: ", or nothing */
 
 /* Says "npksd: ..." on stderr and exits with 2. */
 void fail(const char *format, ...) TOOL_FORMAT(1, 2) TOOL_NORETURN;
