@@ -435,6 +435,8 @@ static const char *text_hint(const char *text, char room[CELL_HINT])
     }
     if (is_duration(text))
         return "it looks like a duration; write it in seconds";
+    if ((strchr("([{<", *text) && strchr(text, ',')) || strncmp(text, "X=", 2) == 0)
+        return "give each of its numbers a column";
     if (strncmp(text, "np.", 3) == 0)
         return "print float(x), not NumPy's repr(x)";
     return unit_hint(text, room);
@@ -447,11 +449,9 @@ static const char *kind_problem(cell_kind kind)
     case CELL_INFINITE: return "is not a finite number. Remove the row";
     case CELL_MARKED_NUMBER: return "has marks for thousands. Remove the thousands marks";
     case CELL_COMMA_NUMBER:
-        return "has a decimal comma (or a mark for thousands). A number is written with a decimal "
-               "point and "
-               "no other mark: 1234.5. Decimal commas are read where columns are separated by "
-               "semicolons "
-               "or tabs and no number has a point";
+        return "has a decimal comma (or a mark for thousands), but commas separate the columns. "
+               "Write 1234.5, or "
+               "separate columns by semicolons";
     case CELL_DATE:
     case CELL_TIME:
         return "is a date or a time, but other values of the column are not. Correct it";
@@ -736,28 +736,39 @@ static int counts_rows(const table *t, size_t column)
     return t->n >= 10;
 }
 
-/* Never falls, or never rises, and changes in a third of the rows: a clock, or a file that is sorted. */
-static int is_sorted(const table *t, size_t column)
+/* How often a column that never falls, or never rises, changes from row to row; 0: it does both. */
+static size_t count_steps(const table *t, size_t column, double *span)
 {
     size_t up = 0, down = 0;
-    double last = 0, value;
+    double first = 0, last = 0, value;
     for (size_t r = 0; r < t->n; r++) {
         if (!is_numeric(cell_read(t, r, column, &value)))
             return 0;
+        first = r ? first : value;
         up += r > 0 && value > last;
         down += r > 0 && value < last;
         last = value;
     }
-    return t->n >= 10 && (up == 0 || down == 0) && 3 * (up + down) >= t->n;
+    *span = last - first;
+    return t->n >= 10 && (up == 0 || down == 0) ? up + down : 0;
 }
 
+/* A clock changes in most rows; the number of a session seldom, but goes further in a longer file. */
 static void note_clock(table **tables, size_t count, size_t which, notes *list)
 {
     char room[CELL_ROOM];
-    size_t k = 0, column = tables[0]->picked[which];
-    while (k < count && is_sorted(tables[k], tables[k]->picked[which]))
-        k++;
-    if (k == count)
+    size_t column = tables[0]->picked[which];
+    double first_span = 0, span;
+    int dense = 1, longer = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t steps = count_steps(tables[k], tables[k]->picked[which], &span);
+        if (steps == 0)
+            return;
+        first_span = k ? first_span : span;
+        dense &= 3 * steps >= tables[k]->n;
+        longer |= span != first_span;
+    }
+    if (dense || longer)
         note(list,
              "Column %.200s only rises or only falls from row to row. If it is a clock or a "
              "counter, it tells "

@@ -931,7 +931,8 @@ def test_more_newcomers():
                        ("PT{}M", "it looks like a duration"), ("05-Nov-{}", "write dates as 2024-05-31"),
                        ("November 5 {}", "write dates as"), ("1100-5-{1}", "it looks like a date; write 1100-05-10"),
                        ("{}-10", "it looks like a month; write 1100-10-01"),
-                       ("{}-10-01 12:00 CET", "write the time zone as +01:00")):
+                       ("{}-10-01 12:00 CET", "write the time zone as +01:00"),
+                       ('"({}, 2.5)"', "give each of its numbers a column"), ("X={} Y=2.5", "give each of its numbers")):
         form = "t,x\n" + "".join(f"{cell.format(1100 + 7 * k, 10 + k)},{k * k}\n" for k in range(40))
         bad(f"cells {cell}", f'is not a number: {hint}', form, "bad.csv")
     for cell in ("a{}", "{}ff", "0xAB{}", "{}+", "{}/7", "10.0.0.{}", "2024-W{}", "{}_5", "Mario {}"):
@@ -974,10 +975,14 @@ def test_more_newcomers():
 
     # clocks
     for name, clock in (("seconds", lambda k: f"{k / 60:.2f}"), ("dates", lambda k: f"{2000 + k // 2}-01-01"),
-                        ("downwards", lambda k: f"{-3 * k}")):
+                        ("downwards", lambda k: f"{-3 * k}"), ("sessions", lambda k: k // 20)):
         both_ways(f"a clock: {name}", cells(lambda dice, k: clock(k)), "Column t only rises or only falls", code=1)
     got = both_ways("a clock that is left out", cells(lambda dice, k: k / 60), arguments=["--leave-out", "t"])
     check("a clock that is left out: no note", not noted(got, "only rises"), got.get("notes"))
+    for file, count in (("way.csv", 60), ("way_made.csv", 600)):
+        text(file, cells(lambda dice, k: 3 * k // count)(count, count))
+    got = answer("sorted labels", "way.csv", "way_made.csv", code=0)
+    check("sorted labels are no clock", not noted(got, "only rises"), got.get("notes"))
     check("no clock, no note", not noted(plain, "only rises"), plain.get("notes"))
 
     # programs
