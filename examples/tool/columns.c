@@ -381,6 +381,23 @@ static size_t find_number(const char *text, size_t *first)
     return length;
 }
 
+/* Blanks that do not break, marks of byte order, and the like? */
+static int is_invisible(const char *text)
+{
+    static const char *const marks[] = {
+        " ", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\xaf", "\xef\xbb\xbf", NULL
+    };
+    while (*text) {
+        size_t k = 0;
+        while (marks[k] && strncmp(text, marks[k], strlen(marks[k])) != 0)
+            k++;
+        if (!marks[k])
+            return 0;
+        text += strlen(marks[k]);
+    }
+    return 1;
+}
+
 /* 12.5 ms, $3.10, 60fps, '7': one number, and what has to go. Keys (a12, 7ff, 0xff, 25+) have no unit. */
 static const char *unit_hint(const char *text, char room[CELL_HINT])
 {
@@ -407,6 +424,8 @@ static const char *unit_hint(const char *text, char room[CELL_HINT])
     size_t blanks = strspn(unit, " "), end = strlen(unit);
     while (end > blanks && unit[end - 1] == ' ')
         unit[--end] = '\0';
+    if (is_invisible(unit))
+        return "remove the invisible characters";
     if (strcmp(unit, "()") == 0)
         snprintf(room, CELL_HINT, "write -%s if it is negative", number);
     else

@@ -548,6 +548,22 @@ static void refuse_separators(const table *t)
              t->file, t->lines[t->n - 1], last);
 }
 
+/* A byte of Windows' Latin-1, which has the euro, quotes and dashes below 0xa0. */
+static char *put_latin(char *to, unsigned char byte)
+{
+    static const unsigned short low[32] = { 0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020,
+                                            0x2021, 0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,
+                                            0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d,
+                                            0x2022, 0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a,
+                                            0x153,  0x9d,   0x17e,  0x178 };
+    unsigned code = byte < 0xa0 ? low[byte - 0x80] : byte;
+    if (code >= 0x800)
+        *to++ = (char)(0xe0 | code >> 12);
+    *to++ = (char)(code >= 0x800 ? 0x80 | (code >> 6 & 0x3f) : 0xc0 | code >> 6);
+    *to++ = (char)(0x80 | (code & 0x3f));
+    return to;
+}
+
 /* Bytes that are not UTF-8 are taken as Latin-1, so that words of two files are the same words. */
 static void make_utf8(table *t)
 {
@@ -559,20 +575,18 @@ static void make_utf8(table *t)
     }
     if (strange == 0)
         return;
-    char *text = (char *)memory(NULL, t->bytes + strange + 1, 1), *to = text;
+    char *text = (char *)memory(NULL, t->bytes + 2 * strange + 1, 1), *to = text;
     for (const char *c = t->text; c < end; c += size ? size : 1) {
         size = utf8_bytes(c);
-        if (size == 0) {
-            *to++ = (char)(0xc0 | (unsigned char)*c >> 6);
-            *to++ = (char)(0x80 | ((unsigned char)*c & 0x3f));
-        }
+        if (size == 0)
+            to = put_latin(to, (unsigned char)*c);
         memcpy(to, c, size);
         to += size;
     }
     *to = '\0';
     free(t->text);
     t->text = text;
-    t->bytes += strange;
+    t->bytes = (size_t)(to - text);
 }
 
 /* Objects and lists. In [12:30:00] of a log file no comma stands between the brackets. */
@@ -598,8 +612,8 @@ static void parse_csv(table *t, table_format *format)
     csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
-    while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
-        csv.end--; /* empty lines at the end are fine */
+    while (csv.end > csv.at && strchr(" \t\r\n\x1a", csv.end[-1]) && csv.end[-1])
+        csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS */
     *csv.end = '\0';
     if (is_json(csv.at))
         fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);

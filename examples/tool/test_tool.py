@@ -932,7 +932,7 @@ def test_more_newcomers():
                        ("November 5 {}", "write dates as"), ("1100-5-{1}", "it looks like a date; write 1100-05-10"),
                        ("{}-10", "it looks like a month; write 1100-10-01"),
                        ("{}-10-01 12:00 CET", "write the time zone as +01:00"),
-                       ('"({}, 2.5)"', "give each of its numbers a column"), ("X={} Y=2.5", "give each of its numbers")):
+                       ('"({}, 2.5)"', "give each of its numbers a column"), ("X={} Y=2.5", "give each of its")):
         form = "t,x\n" + "".join(f"{cell.format(1100 + 7 * k, 10 + k)},{k * k}\n" for k in range(40))
         bad(f"cells {cell}", f'is not a number: {hint}', form, "bad.csv")
     for cell in ("a{}", "{}ff", "0xAB{}", "{}+", "{}/7", "10.0.0.{}", "2024-W{}", "{}_5", "Mario {}"):
@@ -940,6 +940,16 @@ def test_more_newcomers():
         bad(f"keys {cell}", 'is not a number, and with more than 20 different texts', form, "bad.csv")
     got = both_ways("2D and none", cells(lambda dice, k: dice.choice(["2D", "3D", "none"])))
     check("2D and none: no unit is meant", not noted(got, "is not a number"), got.get("notes"))
+
+    both_ways("a mark of DOS at the end", lambda count, seed: csv(normal_rows(count, 2, seed), NAMES) + "\x1a")
+    for mark in ("\u00a0", "\ufeff", "\u200b"):
+        bad(f"a hidden {ord(mark):x}", "is not a number: remove the invisible characters",
+            f"a,b\n1,2\n{mark}3,4\n5,6\n")
+    words = cells(lambda dice, k: dice.choice(["d\u2019or", "\u20ac", "\u201cx\u201d", "\u00e9", "\u0178", "\u2013"]))
+    text("way.csv", words(60, 1).encode("cp1252"))
+    text("way_made.csv", words(600, 2))
+    got = answer("words of Windows beside UTF-8", "way.csv", "way_made.csv", code=0)
+    check("words of Windows beside UTF-8: six", len(names(got)) == 7, names(got))
 
     # all columns that have to go, at once; suggested commands work
     keys = "key,who,x\n" + "".join(f"{k}a{k * k:04x},p{k},{x}\n" for k, (x,) in enumerate(normal_rows(60, 1, 7)))
@@ -1001,7 +1011,8 @@ def test_more_newcomers():
     refuse("decimal commas of a program", "Decimal commas? They can be read where columns are separated by semicolons",
            "way.csv", "--generator", "awk 'BEGIN { srand({seed}); while (i++ < {rows}) print \"0,\" int(99 * rand()) "
            "\",0,\" int(99 * rand()) }'", *quick)
-    rare = "awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print rand() \",\" ({{seed}} % 9 ? rand() : \"{}\") }}'"
+    rare = ("awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print rand() \",\" "
+            "({{seed}} % 9 ? rand() : \"{}\") }}'")
     for word, problem in (("nan", "a missing value"), ("-inf", '"-inf" is not a finite number'), ("x", '"x" is not a')):
         said = refuse(f"a program that rarely prints {word}", problem, "way.csv", "--generator", rare.format(word))
         found = re.match(r"npksd: seed (\d+): the generator's output, line 1, column 2", said)
