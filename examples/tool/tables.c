@@ -353,12 +353,13 @@ static const char *fields_advice(const csv_reader *csv, size_t fields)
 }
 
 /* R's write.table has names of rows, but no name above them. (Between commas it may be a decimal
-   comma, unless the first field is quoted, as R does.) */
+   comma, unless the first field is a number in quotes, as R writes.) */
 static int has_row_names(const csv_reader *csv, size_t fields)
 {
     const table *t = csv->table;
     double value;
-    int quoted = t->cells[csv->count - fields][-1] == '"';
+    const char *first = t->cells[csv->count - fields];
+    int quoted = first[-1] == '"' && *first && first[strspn(first, "0123456789")] == '\0';
     return csv->records == 2 && fields == t->columns + 1 && (t->separator != ',' || quoted)
         && !csv->no_names && classify(t->cells[0], &value) == CELL_TEXT
         && t->cells[csv->count - 1][0];

@@ -909,6 +909,7 @@ def test_more_newcomers():
         f'"{k + 1}",{x!r},{y!r}\n' for k, (x, y) in enumerate(normal_rows(count, 2, seed))),
         "The first column of way.csv has no name")
     check("R's write.table with commas: the same answer", got.get("statistic") == plain["statistic"], got)
+    bad("a word in quotes and a decimal comma", "line 2: 3 fields, but line 1 has 2.", 'a,b\n"bob",1,5\n"ann",2,5\n')
     got = both_ways("words below a comment", lambda count, seed: cells(lambda dice, k: dice.choice(["bob", "ann"]))(
         count, seed).replace("t,x", "#t,x"))
     check("words below a comment: names", names(got) == ["t=ann", "t=bob", "x"], names(got))
