@@ -21,8 +21,9 @@ typedef enum cell_kind {
 
 cell_kind classify(const char *text, double *value);
 int is_numeric(cell_kind kind);
+int is_plain_word(const char *text); /* a name that neither a shell nor a comma would tear */
 /* The first number of the table with this mark and of this kind, or NULL. */
 const char *find_marked(const table *t, char mark, cell_kind kind, size_t *row, size_t *column);
-int looks_numeric(const char *line, char separator); /* does its first field hold a number? */
+int looks_numeric(const char *line, char separator); /* does one of its fields hold a number? */
 
 #endif

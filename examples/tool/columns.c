@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ======== one cell ======== */
 
@@ -139,16 +140,37 @@ static int read_number(const char *text, char mark, double *value)
 
 cell_kind classify(const char *text, double *value)
 {
-    static const char *const missing[] = { "",  "na",   "n/a",  "nan", "+nan", "-nan", "null",
-                                           "-", "#n/a", "<na>", "nat", "\\n",  NULL };
-    static const char *const perhaps[] = { "none", "nil", "--", "?", ".", "missing", NULL };
+    /* of R, pandas, databases, C on Windows, spreadsheets */
+    static const char *const missing[] = { "",
+                                           "na",
+                                           "n/a",
+                                           "nan",
+                                           "+nan",
+                                           "-nan",
+                                           "null",
+                                           "-",
+                                           "#n/a",
+                                           "#nv",
+                                           "<na>",
+                                           "nat",
+                                           "\\n",
+                                           "nan(ind)",
+                                           "-nan(ind)",
+                                           "(null)",
+                                           "[null]",
+                                           "0000-00-00",
+                                           "0000-00-00 00:00:00",
+                                           NULL };
+    static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
+                                           "missing", "n.a.", "undefined", "unknown", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
     static const char *const yes[] = { "true", "yes", NULL };
     static const char *const no[] = { "false", "no", NULL };
     size_t length = strlen(text);
     if (read_number(text, '.', value))
         return isfinite(*value) ? CELL_NUMBER : CELL_INFINITE;
-    if (in_words(text, missing))
+    if (in_words(text, missing)
+        || (*text == '#' && text[length - 1] == '!')) /* #DIV/0! in any language */
         return CELL_MISSING;
     if (in_words(text, perhaps))
         return CELL_MAYBE_MISSING;
@@ -183,11 +205,17 @@ int is_numeric(cell_kind kind)
 int looks_numeric(const char *line, char separator)
 {
     char field[80], ends[] = { separator, '\n', '\r', '\0' };
-    size_t blanks = strspn(line, " \""), length = strcspn(line + blanks, ends);
     double value;
-    snprintf(field, sizeof field, "%.*s", (int)(length < 79 ? length : 79), line + blanks);
-    field[strcspn(field, " \"")] = '\0';
-    return is_numeric(classify(field, &value));
+    for (;;) {
+        size_t blanks = strspn(line, " \""), length = strcspn(line += blanks, ends);
+        snprintf(field, sizeof field, "%.*s", (int)(length < 79 ? length : 79), line);
+        field[strcspn(field, " \"")] = '\0';
+        if (is_numeric(classify(field, &value)))
+            return 1;
+        if (line[length] != separator)
+            return 0;
+        line += length + 1;
+    }
 }
 
 /* ======== cells of a table ======== */
@@ -226,12 +254,17 @@ static cell_kind cell_read(const table *t, size_t row, size_t column, double *va
     return kind == CELL_BLANKS ? CELL_TEXT : kind;
 }
 
+int is_plain_word(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    return strspn(text, plain) == strlen(text);
+}
+
 /* What to call a column on a command line: its number, if a shell or a comma would tear its name. */
 static const char *column_word(const table *t, size_t column, char room[CELL_ROOM])
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
     const char *name = t->names[column];
-    if (strspn(name, plain) == strlen(name))
+    if (is_plain_word(name))
         return name;
     snprintf(room, CELL_ROOM, "%zu", column + 1);
     return room;
@@ -253,8 +286,8 @@ static int restyle_date(const char *text, char room[CELL_HINT])
         month = swapped;
     }
     if (year < 1000 || month < 1 || month > 12 || day < 1 || day > 31
-        || (year_first && mark == '-'))
-        return 0;
+        || (year_first && mark == '-' && used >= 10))
+        return 0; /* ISO 8601 already, and yet no date */
     const char *rest = text + used, *end = rest + (*rest == ' ');
     const char *time = *rest == '\0' ? "" : read_time(&end) >= 0 && !*end ? rest : " hh:mm:ss";
     int done = snprintf(room, CELL_HINT, "it looks like a date; write %04d-%02d-%02d%.20s", year,
@@ -295,34 +328,137 @@ static int is_half_day(const char *text)
     return same_word(text, "am") || same_word(text, "pm");
 }
 
+/* 05-Nov-2024, Nov 5, 2024: the name of a month, and a year? */
+static int names_month(const char *text)
+{
+    static const char *const months[] = { "january",  "february", "march",  "april",     "may",
+                                          "june",     "july",     "august", "september", "october",
+                                          "november", "december", NULL };
+    int month = 0, year = 0;
+    while (*text) {
+        size_t length = 0, digits = strspn(text, "0123456789");
+        while (isalpha((unsigned char)text[length]))
+            length++;
+        for (size_t k = 0; months[k]; k++)
+            month |= (length == 3 || length == strlen(months[k]))
+                && strncasecmp(text, months[k], length) == 0;
+        year |= digits == 4;
+        text += length + digits ? length + digits : 1;
+    }
+    return month && year;
+}
+
+/* 37:12:05, 1:36.867, 0 days 18:54:51, PT2H36M */
+static int is_duration(const char *text)
+{
+    text += *text == '-';
+    return (strchr(text, ':') && strspn(text, "0123456789:.,") == strlen(text))
+        || (isdigit((unsigned char)*text) && strstr(text, " day") && strchr(text, ':'))
+        || (strncmp(text, "PT", 2) == 0 && isdigit((unsigned char)text[2]));
+}
+
+/* 2024-05-31 12:30:00 CET */
+static int has_named_zone(const char *text)
+{
+    char date[CELL_ROOM];
+    const char *zone = strrchr(text, ' ');
+    double value;
+    if (!zone || zone - text >= CELL_ROOM)
+        return 0;
+    snprintf(date, sizeof date, "%.*s", (int)(zone - text), text);
+    return isalpha((unsigned char)zone[1]) && read_date(date, &value);
+}
+
+/* Where the first number of a text stands: its length, 0 if there is none. */
+static size_t find_number(const char *text, size_t *first)
+{
+    *first = strcspn(text, "0123456789");
+    *first -= *first > 0 && text[*first - 1] == '.';
+    *first -= *first > 0 && strchr("+-", text[*first - 1]);
+    size_t length = strspn(text + *first, "+-.,0123456789eE");
+    while (length > 0 && !isdigit((unsigned char)text[*first + length - 1]))
+        length--; /* 5 eggs */
+    return length;
+}
+
+/* Blanks that do not break, marks of byte order, and the like? */
+static int is_invisible(const char *text)
+{
+    static const char *const marks[] = {
+        " ", "\xc2\xa0", "\xe2\x80\x8b", "\xe2\x80\xaf", "\xef\xbb\xbf", NULL
+    };
+    while (*text) {
+        size_t k = 0;
+        while (marks[k] && strncmp(text, marks[k], strlen(marks[k])) != 0)
+            k++;
+        if (!marks[k])
+            return 0;
+        text += strlen(marks[k]);
+    }
+    return 1;
+}
+
+/* 12.5 ms, $3.10, 60fps, '7': one number, and what has to go. Keys (a12, 7ff, 0xff, 25+) have no unit. */
+static const char *unit_hint(const char *text, char room[CELL_HINT])
+{
+    static const char hexadecimal[] = "abcdefABCDEF";
+    char number[CELL_ROOM], unit[CELL_ROOM];
+    size_t first, length = find_number(text, &first), rest = strlen(text + first + length);
+    const char *after = text + first + length;
+    double value;
+    if (first + rest == 0 || first + rest > 12 || length >= CELL_ROOM
+        || strpbrk(after, "0123456789") || (*after && strchr("+-/.,:_", *after))
+        || (isalpha((unsigned char)*after)
+            && strspn(after + (*after == 'x'), hexadecimal) == rest - (*after == 'x')))
+        return NULL;
+    for (size_t k = 0; k < first; k++)
+        if (isalpha((unsigned char)text[k]))
+            return NULL;
+    snprintf(number, sizeof number, "%.*s", (int)length, text + first);
+    cell_kind kind = classify(number, &value);
+    if (kind != CELL_NUMBER && kind != CELL_COMMA_NUMBER && kind != CELL_MARKED_NUMBER)
+        return NULL;
+    if (strncmp(text, "\xe2\x88\x92", 3) == 0)
+        return "write the minus sign as -";
+    snprintf(unit, sizeof unit, "%.*s%s", (int)first, text, after);
+    size_t blanks = strspn(unit, " "), end = strlen(unit);
+    while (end > blanks && unit[end - 1] == ' ')
+        unit[--end] = '\0';
+    if (is_invisible(unit))
+        return "remove the invisible characters";
+    if (strcmp(unit, "()") == 0)
+        snprintf(room, CELL_HINT, "write -%s if it is negative", number);
+    else
+        snprintf(room, CELL_HINT, "remove the %s%s", unit + blanks,
+                 isalpha((unsigned char)unit[blanks]) ? " and use one unit in all rows" : "");
+    return room;
+}
+
 /* A number with a unit, or a date of another style: what to do, as the end of a sentence. */
 static const char *text_hint(const char *text, char room[CELL_HINT])
 {
-    static const char *const units[] = { "%", "$", "\xe2\x82\xac", "\xc2\xa3", NULL };
-    size_t length = strlen(text);
+    const char *month = text;
     if (restyle_date(text, room))
         return room;
     if (has_groups(text))
         return "remove the marks for thousands";
     if (is_half_day(text))
         return "write times with 24 hours, 18:30:00 for 6:30 PM";
-    for (size_t k = 0; units[k] && length < 60; k++) {
-        const char *found = strstr(text, units[k]);
-        char rest[64];
-        double value;
-        if (!found)
-            continue;
-        snprintf(rest, sizeof rest, "%.*s%s", (int)(found - text), text, found + strlen(units[k]));
-        size_t blanks = strspn(rest, " "), end = strlen(rest);
-        while (end > blanks && rest[end - 1] == ' ')
-            rest[--end] = '\0';
-        cell_kind kind = classify(rest + blanks, &value);
-        if (kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER || kind == CELL_MARKED_NUMBER) {
-            snprintf(room, CELL_HINT, "remove the %s", units[k]);
-            return room;
-        }
+    if (names_month(text))
+        return "write dates as 2024-05-31 or 2024-05-31 18:30:00";
+    if (has_named_zone(text))
+        return "write the time zone as +01:00";
+    if (read_digits(&month, 4) > 0 && *month++ == '-' && read_digits(&month, 2) > 0 && !*month) {
+        snprintf(room, CELL_HINT, "it looks like a month; write %s-01", text);
+        return room;
     }
-    return NULL;
+    if (is_duration(text))
+        return "it looks like a duration; write it in seconds";
+    if ((strchr("([{<", *text) && strchr(text, ',')) || strncmp(text, "X=", 2) == 0)
+        return "give each of its numbers a column";
+    if (strncmp(text, "np.", 3) == 0)
+        return "print float(x), not NumPy's repr(x)";
+    return unit_hint(text, room);
 }
 
 /* What is wrong with a cell, as the end of: "1,5" ... */
@@ -332,11 +468,9 @@ static const char *kind_problem(cell_kind kind)
     case CELL_INFINITE: return "is not a finite number. Remove the row";
     case CELL_MARKED_NUMBER: return "has marks for thousands. Remove the thousands marks";
     case CELL_COMMA_NUMBER:
-        return "has a decimal comma (or a mark for thousands). A number is written with a decimal "
-               "point and "
-               "no other mark: 1234.5. Decimal commas are read where columns are separated by "
-               "semicolons "
-               "or tabs and no number has a point";
+        return "has a decimal comma (or a mark for thousands), but commas separate the columns. "
+               "Write 1234.5, or "
+               "separate columns by semicolons";
     case CELL_DATE:
     case CELL_TIME:
         return "is a date or a time, but other values of the column are not. Correct it";
@@ -429,6 +563,8 @@ static void refuse_mixture(const census *c, const char *word)
         const char *text = cell_text(t, c->row[CELL_TEXT], c->place[CELL_TEXT], room);
         if (t->named && !c->later[CELL_TEXT] && !text_hint(text, better))
             append(&hint, ". A second line of names or units? Remove line %zu", t->lines[0]);
+        if (t->named && strcmp(text, t->names[c->place[CELL_TEXT]]) == 0)
+            append(&hint, ". The line of names stands there again: remove it");
         if (numbers + dates + times > 0)
             refuse_kind(c, CELL_TEXT, hint);
     } else if (dates && numbers + times + flags > 0)
@@ -475,27 +611,45 @@ static int is_missing(column_type type, const table *t, size_t row, size_t colum
     return kind == CELL_MISSING || (kind == CELL_MAYBE_MISSING && type != COLUMN_CATEGORY);
 }
 
-/* Too many texts for a category: the first of them shows what is meant. */
-static void refuse_texts(const census *c, const char *word)
+static cell_kind text_kind(const census *c)
 {
-    cell_kind kind = c->count[CELL_TEXT] ? CELL_TEXT : CELL_MAYBE_MISSING;
+    return c->count[CELL_TEXT] ? CELL_TEXT : CELL_MAYBE_MISSING;
+}
+
+/* Too many texts for a category, of numbers with units and the like: the first of them shows what is meant. */
+static void refuse_units(const census *c, const char *word)
+{
+    cell_kind kind = text_kind(c);
+    const table *t = c->table[kind];
+    char room[CELL_ROOM], hint[CELL_HINT], *more = NULL;
+    append(&more, ", or say that it is a category: --categories %.200s", word);
+    if (text_hint(cell_text(t, c->row[kind], c->place[kind], room), hint))
+        refuse_cell(t, c->row[kind], c->place[kind], CELL_TEXT, more);
+    free(more);
+}
+
+/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. */
+static void refuse_texts(const census *c, const char *words)
+{
+    cell_kind kind = text_kind(c);
     const table *t = c->table[kind];
     size_t row = c->row[kind], place = c->place[kind];
-    char room[CELL_ROOM], hint[CELL_HINT];
+    char room[CELL_ROOM];
     const char *text = cell_text(t, row, place, room);
-    if (text_hint(text, hint))
-        refuse_cell(t, row, place, CELL_TEXT, "");
+    int several = strchr(words, ',') != NULL, torn = t->columns == 1 && strchr(text, ' ');
     fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
-         "different texts the column is not taken as a category automatically. Leave it out: "
-         "--leave-out %.200s; or say that it is one: --categories %.200s",
+         "different texts the column is not taken as a category automatically%s. Leave %s out: "
+         "--leave-out %s; or say that %s: --categories %s%s",
          t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
-         word, word);
+         several ? ", nor are others like it" : "", several ? "them" : "it", words,
+         several ? "they are categories" : "it is one", words,
+         torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
 
 /* The different values of a column in all tables, sorted. The set grows by being indexed anew, at
-   most CATEGORY_VALUES_FORCED times. */
-static void collect_values(column_info *c, const census *cells, table **tables, size_t count,
-                           size_t which, const char *word)
+   most CATEGORY_VALUES_FORCED times. Returns 0 if there are too many of them. */
+static int collect_values(column_info *c, table **tables, size_t count, size_t which,
+                          const char *word)
 {
     int forced = tables[0]->forced[tables[0]->picked[which]];
     size_t most = forced ? CATEGORY_VALUES_FORCED : CATEGORY_VALUES;
@@ -515,7 +669,7 @@ static void collect_values(column_info *c, const census *cells, table **tables, 
                      "--leave-out %s",
                      word, most, word);
             if (c->value_count == most)
-                refuse_texts(cells, word);
+                return 0;
             c->values = (char **)memory(c->values, c->value_count + 1, sizeof *c->values);
             c->values[c->value_count++] = copy_text(text, strlen(text));
             free_index(&c->index);
@@ -523,6 +677,7 @@ static void collect_values(column_info *c, const census *cells, table **tables, 
         }
     qsort(c->values, c->value_count, sizeof *c->values, compare_texts);
     free_index(&c->index);
+    return 1;
 }
 
 static void add_name(encoding *e, const column_info *owner, char *name, int other)
@@ -560,7 +715,8 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
 {
     char name[256], hint[CELL_HINT];
     cut_text(c->name, 40, 0, name, sizeof name);
-    if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[0], hint))
+    if (c->type == COLUMN_CATEGORY && c->value_count
+        && text_hint(c->values[c->value_count - 1], hint) && text_hint(c->values[0], hint))
         note(list, "Column %s: \"%.40s\" is not a number: %s, if it is not meant as a category.",
              name, c->values[0], hint);
     if (c->type == COLUMN_CATEGORY)
@@ -599,6 +755,47 @@ static int counts_rows(const table *t, size_t column)
     return t->n >= 10;
 }
 
+/* How often a column that never falls, or never rises, changes from row to row; 0: it does both. */
+static size_t count_steps(const table *t, size_t column, double *span)
+{
+    size_t up = 0, down = 0;
+    double first = 0, last = 0, value;
+    for (size_t r = 0; r < t->n; r++) {
+        if (!is_numeric(cell_read(t, r, column, &value)))
+            return 0;
+        first = r ? first : value;
+        up += r > 0 && value > last;
+        down += r > 0 && value < last;
+        last = value;
+    }
+    *span = last - first;
+    return t->n >= 10 && (up == 0 || down == 0) ? up + down : 0;
+}
+
+/* A clock changes in most rows; the number of a session seldom, but goes further in a longer file. */
+static void note_clock(table **tables, size_t count, size_t which, notes *list)
+{
+    char room[CELL_ROOM];
+    size_t column = tables[0]->picked[which];
+    double first_span = 0, span;
+    int dense = 1, longer = 0;
+    for (size_t k = 0; k < count; k++) {
+        size_t steps = count_steps(tables[k], tables[k]->picked[which], &span);
+        if (steps == 0)
+            return;
+        first_span = k ? first_span : span;
+        dense &= 3 * steps >= tables[k]->n;
+        longer |= span != first_span;
+    }
+    if (dense || longer)
+        note(list,
+             "Column %.200s only rises or only falls from row to row. If it is a clock or a "
+             "counter, it tells "
+             "where a row stands in the file, not what it is like; leave it out: --leave-out "
+             "%.200s.",
+             tables[0]->names[column], column_word(tables[0], column, room));
+}
+
 size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count)
 {
     size_t m = tables[0]->m, *kept = (size_t *)memory(NULL, m, sizeof *kept);
@@ -607,9 +804,11 @@ size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t 
         size_t k = 0;
         while (k < count && (chosen || !counts_rows(tables[k], tables[k]->picked[i])))
             k++;
-        if (k == count)
+        if (k == count) {
             kept[(*kept_count)++] = i;
-        else
+            if (!chosen)
+                note_clock(tables, count, i, list);
+        } else
             note(list, "Column %s was left out: it counts the rows of %s. --columns can choose it.",
                  tables[0]->names[tables[0]->picked[i]], tables[k]->file);
     }
@@ -648,6 +847,9 @@ void encoding_name(encoding *e)
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list)
 {
     const table *t = tables[0];
+    census refused;
+    char *words = NULL; /* all columns with too many texts */
+    memset(&refused, 0, sizeof refused);
     memset(e, 0, sizeof *e);
     e->other = other;
     e->count = t->m;
@@ -667,8 +869,11 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
             count_cells(&cells, tables[k], tables[k]->picked[i]);
         }
         c->type = decide_type(&cells, t, t->picked[i], word);
-        if (c->type == COLUMN_CATEGORY)
-            collect_values(c, &cells, tables, count, i, word);
+        if (c->type == COLUMN_CATEGORY && !collect_values(c, tables, count, i, word)) {
+            refuse_units(&cells, word);
+            refused = words ? refused : cells;
+            append(&words, "%s%.200s", words ? "," : "", word);
+        }
         note_type(c, e, list);
         if (c->type == COLUMN_CATEGORY && !forced && cells.missing_word)
             note(list,
@@ -676,6 +881,8 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
                  "keeps it.",
                  c->name, cells.missing_word, word);
     }
+    if (words)
+        refuse_texts(&refused, words);
     encoding_name(e);
 }
 
@@ -749,9 +956,17 @@ static void check_marks(const encoding *e, const table *t)
     for (size_t i = 0; i < e->count; i++)
         if (e->columns[i].type == COLUMN_NUMBER)
             refuse_thousands(t, t->picked[i]);
-    if (find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column)
-        && (t->separator == ',' || find_marked(t, '.', CELL_NUMBER, &other_row, &other)))
+    const char *comma = find_marked(t, ',', CELL_COMMA_NUMBER, &row, &column), *point;
+    char room[CELL_ROOM];
+    if (comma && t->separator == ',')
         refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
+    if (comma && (point = find_marked(t, '.', CELL_NUMBER, &other_row, &other)) != NULL)
+        fail("%s, line %zu, column %zu (%.200s): \"%.40s\" has a decimal comma, but \"%.40s\" in "
+             "line %zu, column %zu "
+             "(%.200s) has a decimal point. Write the same mark everywhere, or leave the column "
+             "out: --leave-out %.200s",
+             t->file, t->lines[row], column + 1, t->names[column], comma, point,
+             t->lines[other_row], other + 1, t->names[other], column_word(t, other, room));
 }
 
 /* ======== rows of numbers ======== */

@@ -66,6 +66,8 @@ static void refuse_same(const char *option, const char *file, const char *what, 
 static void check_writable(const char *option, const char *file)
 {
     struct stat info;
+    if (strcmp(file, "-") == 0)
+        fail("%s -: name a file, or /dev/stdout", option);
     char *target = find_target(file), *temporary;
     if (stat(target, &info) == 0 && S_ISDIR(info.st_mode))
         fail("%s %s: this is a folder; name a file in it", option, file);

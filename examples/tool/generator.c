@@ -53,15 +53,18 @@ static uint64_t stream_seed(uint64_t seed, uint64_t stream)
 
 /* ======== one data set ======== */
 
-/* What the program prints for a stream, as a table whose columns are matched. */
-static void draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
+/* What the program prints for a stream, as a table whose columns are matched. Returns whether they stood in another
+   order. */
+static int draw_table(const program_source *source, const settings *s, uint64_t stream, table *t)
 {
     table_format format = source->drawn; /* its lists are shared: they note what was found */
     uint64_t next[MOST_AHEAD];
     size_t bytes;
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(source->seed, stream + 1 + k);
-    char *text = program_draw(source->program, stream_seed(source->seed, stream), next, &bytes);
+    uint64_t seed = stream_seed(source->seed, stream);
+    char *text = program_draw(source->program, seed, next, &bytes);
+    snprintf(fail_about, sizeof fail_about, "seed %llu: ", (unsigned long long)seed);
     if (text[strspn(text, " \t\r\n")] == '\0')
         fail("the generator printed no rows%s: %s",
              s->program.server ? " before the empty line that ends an answer" : "",
@@ -70,20 +73,27 @@ static void draw_table(const program_source *source, const settings *s, uint64_t
     if (t->n != s->program.rows)
         fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
              s->program.rows, rows_words(&s->program), s->program.command);
-    table_match(source->names, t);
+    int reordered = table_match(source->names, t);
+    if (source->reordered && !t->named)
+        fail("the generator printed its columns in another order than %s, with their names, but "
+             "the names are missing "
+             "in a later data set. Let it print them every time, or use the order of %s: %s",
+             source->names->file, source->names->file, s->program.command);
     if (source->kept)
         table_keep(t, source->kept, source->kept_count);
+    return reordered;
 }
 
 /* Data sets with seeds of their own, before the test: what kinds of values does the program print? */
-static table *preliminary_tables(const program_source *source, const settings *s, size_t *count)
+static table *preliminary_tables(program_source *source, const settings *s, size_t *count)
 {
     enum { WANTED_ROWS = 500, MOST = 5 };
     size_t sets = (WANTED_ROWS + s->program.rows - 1) / s->program.rows;
     *count = sets < MOST ? sets : MOST;
     table *tables = (table *)memory(NULL, *count, sizeof *tables);
     for (size_t k = 0; k < *count; k++)
-        draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
+        source->reordered |= draw_table(source, s, PRELIMINARY_STREAM + k, &tables[k]);
+    fail_about[0] = '\0'; /* what follows is about all of them */
     return tables;
 }
 
@@ -165,6 +175,7 @@ static void draw_rows(generator *g, uint64_t stream, data *d)
     notes none = { NULL, 0 };
     draw_table(g->source, g->comparison->settings, stream, &t);
     encode(g->source->encoding, &t, 1, d, &none);
+    fail_about[0] = '\0';
     table_free(&t);
 }
 

@@ -25,7 +25,7 @@ typedef struct job {
     size_t bytes, room, lines, errors, error_length;
     int quoted, line_empty; /* where the text stands now */
     double waited;
-    char said[SAID]; /* how its stderr begins */
+    char said[SAID]; /* how its stderr ends: the last line of a traceback says most */
 } job;
 
 struct program {
@@ -184,7 +184,7 @@ static const char *quote_errors(job *j)
     if (j->error_length == 0)
         return "";
     char *words = NULL;
-    append(&words, ". It said: %s", j->said);
+    append(&words, ". It said: %s%s", j->errors > j->error_length ? "... " : "", j->said);
     return words;
 }
 
@@ -200,14 +200,24 @@ static void check_exit(job *j, int status)
 
 /* ======== reading ======== */
 
+static size_t first_line(const char *text, size_t length)
+{
+    const char *end = (const char *)memchr(text, '\n', length);
+    return end ? (size_t)(end - text) : length;
+}
+
 static void read_errors(program *p, job *j)
 {
     char part[4096];
     ssize_t got;
     while (j->err >= 0 && (got = read(j->err, part, sizeof part)) > 0) {
-        for (ssize_t k = 0; k < got && j->error_length < SAID - 1; k++)
-            j->said[j->error_length++] = part[k];
-        j->said[j->error_length] = '\0';
+        if (!p->said)
+            p->said = clean_text(part, first_line(part, (size_t)got));
+        size_t fresh = got < SAID ? (size_t)got : SAID - 1, room = SAID - 1 - fresh;
+        size_t old = j->error_length < room ? j->error_length : room;
+        memmove(j->said, j->said + j->error_length - old, old);
+        memcpy(j->said + old, part + got - fresh, fresh);
+        j->said[j->error_length = old + fresh] = '\0';
         j->errors += (size_t)got;
         if (j->errors > MOST_ERRORS)
             fail("the generator floods its standard error with more than %d MB: %s%s",
@@ -215,8 +225,6 @@ static void read_errors(program *p, job *j)
         if (got < (ssize_t)sizeof part)
             break;
     }
-    if (j->error_length && !p->said)
-        p->said = clean_text(j->said, strcspn(j->said, "\n"));
 }
 
 const char *rows_words(const program_settings *p)
@@ -234,7 +242,8 @@ static void look_at(program *p, job *j, size_t from)
         if (c == '\n' && !j->quoted) {
             if (p->settings.server && j->line_empty) {
                 if (k + 1 < j->bytes)
-                    fail("the generator went on behind the empty line that ends an answer: %s",
+                    fail("the generator went on behind the empty line that ends an answer; it "
+                         "should print just one: %s",
                          j->command);
                 j->state = JOB_DONE;
             }
@@ -284,6 +293,14 @@ static int reap(job *j)
 }
 
 /* A program that runs once is done when it has closed its output and ended. */
+static void refuse_early_end(job *j)
+{
+    fail("the generator ended before it was told to. With --server it reads lines \"rows seed\" "
+         "until "
+         "there are no more, and answers each with CSV and an empty line: %s%s",
+         j->command, quote_errors(j));
+}
+
 static void finish_job(program *p, job *j)
 {
     if (j->state != JOB_BUSY || j->out >= 0 || !has_ended(j))
@@ -291,10 +308,7 @@ static void finish_job(program *p, job *j)
     read_errors(p, j);
     check_exit(j, reap(j));
     if (p->settings.server)
-        fail("the generator ended before it was told to. With --server it reads lines \"rows "
-             "seed\" until "
-             "there are no more, and answers each with CSV and an empty line: %s%s",
-             j->command, quote_errors(j));
+        refuse_early_end(j);
     if (j->bytes == 0)
         fail("the generator printed nothing. If it reads lines \"rows seed\", is it meant for "
              "--server? %s%s",
@@ -369,9 +383,12 @@ static void send_request(job *j, const char *request)
     size_t length = strlen(request);
     if (write(j->in, request, length) == (ssize_t)length)
         return;
-    poll(NULL, 0, 50); /* it may be about to end: its exit status says more */
-    if (has_ended(j))
+    for (int wait = 0; wait < 40 && !has_ended(j); wait++)
+        poll(NULL, 0, 50); /* it may be about to end: its exit status says more */
+    if (has_ended(j)) {
         check_exit(j, reap(j));
+        refuse_early_end(j);
+    }
     fail("the generator does not read its standard input any more: %s", j->command);
 }
 

@@ -6,6 +6,7 @@
 #include "cells.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -59,9 +60,9 @@ static int is_range(const char *text, size_t *first, size_t *last)
 /* Which columns there are instead, as the end of a sentence. */
 static char *find_near(const name_index *index, const table *t, const char *name)
 {
-    size_t best = 0, fewest = SIZE_MAX, columns = t->columns, first, last;
+    size_t best = 0, fewest = SIZE_MAX, columns = t->columns;
     char *words = NULL, cut[256];
-    if (!t->named || is_range(name, &first, &last)) {
+    if (!t->named || isdigit((unsigned char)*name)) {
         append(&words, "the columns of %s are numbered from 1 to %zu%s", t->file, columns,
                t->named ? "" : " and have no names");
         return words;
@@ -113,6 +114,9 @@ static void list_mark(column_list *list, const name_index *index, const table *t
         }
         list->found[k] = 1;
         memset(marks + first - 1, 1, last - first + 1);
+        for (size_t i = last; found != NOT_FOUND && i < t->columns; i++)
+            marks[i] |=
+                strcmp(index->names[i], list->items[k]) == 0; /* a name that stands there twice */
     }
 }
 
@@ -160,6 +164,29 @@ static const char *data_hint(const table *t)
     return names_are_values(t) ? ", or say --no-header if line 1 is data" : "";
 }
 
+char **picked_names(const table *t)
+{
+    char **names = (char **)memory(NULL, t->m, sizeof *names);
+    for (size_t i = 0; i < t->m; i++)
+        names[i] = t->names[t->picked[i]];
+    return names;
+}
+
+/* Names that are used must differ. */
+static void refuse_repeated(const table *t)
+{
+    name_index index;
+    char **names = picked_names(t);
+    size_t repeated = index_names(&index, names, t->m);
+    if (repeated < t->m)
+        fail("%s, line %zu: columns %zu and %zu are both called \"%.200s\"; names must differ. "
+             "Rename one, or leave one out: --leave-out %zu%s",
+             t->file, t->lines[0] - 1, t->picked[find_name(&index, names[repeated])] + 1,
+             t->picked[repeated] + 1, names[repeated], t->picked[repeated] + 1, data_hint(t));
+    free_index(&index);
+    free(names);
+}
+
 /* From the columns of the file to those in use. A first column without a name holds the names of
    rows: R, pandas and others write one. */
 static void pick_columns(table *t, table_format *format)
@@ -167,12 +194,7 @@ static void pick_columns(table *t, table_format *format)
     name_index index;
     column_list *wanted = &format->use;
     char *use = new_marks(t->columns, wanted->count == 0), *leave = new_marks(t->columns, 0);
-    size_t repeated = index_names(&index, t->names, t->columns);
-    if (repeated < t->columns)
-        fail("%s, line %zu: columns %lld and %zu are both called \"%.200s\"; names must differ. "
-             "Rename one%s",
-             t->file, t->lines[0] - 1, find_name(&index, t->names[repeated]) + 1, repeated + 1,
-             t->names[repeated], data_hint(t));
+    index_names(&index, t->names, t->columns);
     t->forced = new_marks(t->columns, 0);
     list_mark(wanted, &index, t, use);
     list_mark(&format->leave_out, &index, t, leave);
@@ -196,6 +218,7 @@ static void pick_columns(table *t, table_format *format)
     }
     if (t->m == 0)
         fail("%s: no column is left to test", t->file);
+    refuse_repeated(t);
     free_index(&index);
     free(use);
     free(leave);
@@ -330,13 +353,16 @@ static const char *fields_advice(const csv_reader *csv, size_t fields)
 }
 
 /* R's write.table has names of rows, but no name above them. (Between commas it may be a decimal
-   comma.) */
+   comma, unless the first field is a number in quotes, as R writes.) */
 static int has_row_names(const csv_reader *csv, size_t fields)
 {
     const table *t = csv->table;
     double value;
-    return csv->records == 2 && fields == t->columns + 1 && t->separator != ',' && !csv->no_names
-        && classify(t->cells[0], &value) == CELL_TEXT && t->cells[csv->count - 1][0];
+    const char *first = t->cells[csv->count - fields];
+    int quoted = first[-1] == '"' && *first && first[strspn(first, "0123456789")] == '\0';
+    return csv->records == 2 && fields == t->columns + 1 && (t->separator != ',' || quoted)
+        && !csv->no_names && classify(t->cells[0], &value) == CELL_TEXT
+        && t->cells[csv->count - 1][0];
 }
 
 static void check_fields(csv_reader *csv, size_t line, size_t fields)
@@ -513,13 +539,30 @@ static void refuse_separators(const table *t)
         return;
     if (classify(cell, &value) == CELL_BLANKS || strchr(t->cells[0], '|'))
         fail("%s, line %zu: \"%.40s\" where one number was expected. Columns are separated by "
-             "commas, semicolons or tabs, not by blanks or |",
+             "commas, semicolons or tabs, not by blanks or |; write.csv in R does so, and in NumPy "
+             "savetxt with delimiter=','",
              t->file, t->lines[0], cell);
     if ((strchr(last, ';') && looks_numeric(last, ';'))
         || (strchr(last, '\t') && looks_numeric(last, '\t')))
         fail("%s, line %zu: \"%.40s\" where one number was expected. Is the first line a title? "
              "Remove it",
              t->file, t->lines[t->n - 1], last);
+}
+
+/* A byte of Windows' Latin-1, which has the euro, quotes and dashes below 0xa0. */
+static char *put_latin(char *to, unsigned char byte)
+{
+    static const unsigned short low[32] = { 0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020,
+                                            0x2021, 0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,
+                                            0x17d,  0x8f,   0x90,   0x2018, 0x2019, 0x201c, 0x201d,
+                                            0x2022, 0x2013, 0x2014, 0x2dc,  0x2122, 0x161,  0x203a,
+                                            0x153,  0x9d,   0x17e,  0x178 };
+    unsigned code = byte < 0xa0 ? low[byte - 0x80] : byte;
+    if (code >= 0x800)
+        *to++ = (char)(0xe0 | code >> 12);
+    *to++ = (char)(code >= 0x800 ? 0x80 | (code >> 6 & 0x3f) : 0xc0 | code >> 6);
+    *to++ = (char)(0x80 | (code & 0x3f));
+    return to;
 }
 
 /* Bytes that are not UTF-8 are taken as Latin-1, so that words of two files are the same words. */
@@ -533,20 +576,29 @@ static void make_utf8(table *t)
     }
     if (strange == 0)
         return;
-    char *text = (char *)memory(NULL, t->bytes + strange + 1, 1), *to = text;
+    char *text = (char *)memory(NULL, t->bytes + 2 * strange + 1, 1), *to = text;
     for (const char *c = t->text; c < end; c += size ? size : 1) {
         size = utf8_bytes(c);
-        if (size == 0) {
-            *to++ = (char)(0xc0 | (unsigned char)*c >> 6);
-            *to++ = (char)(0x80 | ((unsigned char)*c & 0x3f));
-        }
+        if (size == 0)
+            to = put_latin(to, (unsigned char)*c);
         memcpy(to, c, size);
         to += size;
     }
     *to = '\0';
     free(t->text);
     t->text = text;
-    t->bytes += strange;
+    t->bytes = (size_t)(to - text);
+}
+
+/* Objects and lists. In [12:30:00] of a log file no comma stands between the brackets. */
+static int is_json(const char *text)
+{
+    char next = text[*text ? 1 + strspn(text + 1, " \t\r\n") : 0];
+    if (*text == '{')
+        return next == '"' || next == '\'';
+    return *text == '[' && next
+        && (strchr("{[\"", next)
+            || (strchr("-0123456789", next) && text[strcspn(text, ",]\n")] == ','));
 }
 
 /* The text, a zero behind it, is changed and kept: cells point into it. */
@@ -554,17 +606,18 @@ static void parse_csv(table *t, table_format *format)
 {
     if (t->bytes >= 2
         && (memcmp(t->text, "\xff\xfe", 2) == 0 || memcmp(t->text, "\xfe\xff", 2) == 0))
-        fail("%s: UTF-16 text; save it as CSV in UTF-8", t->file);
+        fail("%s: UTF-16 text; save it as CSV in UTF-8, or: iconv -f UTF-16 -t UTF-8 file.csv > "
+             "other.csv",
+             t->file);
     make_utf8(t);
     csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
-    while (csv.end > csv.at && strchr(" \t\r\n", csv.end[-1]) && csv.end[-1])
-        csv.end--; /* empty lines at the end are fine */
+    while (csv.end > csv.at && strchr(" \t\r\n\x1a", csv.end[-1]) && csv.end[-1])
+        csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS */
     *csv.end = '\0';
-    if (*csv.at && strchr("{[", *csv.at)
-        && strchr("{[\"-0123456789", csv.at[1 + strspn(csv.at + 1, " \t\r\n")]))
-        fail("%s: this is JSON; save it as CSV", t->file);
+    if (is_json(csv.at))
+        fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
     read_records(&csv);
     if (csv.records == 0)
@@ -633,12 +686,12 @@ static npy_type npy_read_type(const table *t, const char *type)
         fail("%s: an array of records; rows of numbers were expected. In Python: import "
              "numpy.lib.recfunctions as r; numpy.save(file, r.structured_to_unstructured(a))",
              t->file);
-    if (!power || (to.kind == 'f' && to.size < 4) || (to.kind == 'b' && to.size != 1)) {
+    if (!power || (to.kind == 'f' && to.size < 2) || (to.kind == 'b' && to.size != 1)) {
         int length = type && *type == '\'' ? (int)strcspn(type + 1, "'") + 2 : 0;
-        fail(
-            "%s: numbers of type %.*s; float32, float64 or whole numbers were expected. In Python: "
-            "numpy.save(file, a.astype(float))",
-            t->file, length ? length : 15, length ? type : "that is unknown");
+        fail("%s: numbers of type %.*s; float16, float32, float64 or whole numbers were expected. "
+             "In Python: "
+             "numpy.save(file, a.astype(float))",
+             t->file, length ? length : 15, length ? type : "that is unknown");
     }
     return to;
 }
@@ -653,6 +706,14 @@ static double npy_number(const unsigned char *bytes, npy_type type)
         double value;
         memcpy(&value, &bits, sizeof value);
         return value;
+    }
+    if (type.kind == 'f'
+        && type.size == 2) { /* 1 bit for the sign, 5 for the exponent, 10 for digits */
+        int exponent = (int)(bits >> 10 & 31);
+        double fraction = (double)(bits & 1023), sign = bits >> 15 ? -1 : 1;
+        if (exponent == 31)
+            return fraction > 0 ? (double)NAN : sign * (double)INFINITY;
+        return sign * (exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24));
     }
     if (type.kind == 'f') {
         uint32_t low = (uint32_t)bits;
@@ -744,6 +805,41 @@ static void lend_names(const table *lender, table *t)
     }
 }
 
+/* Files that are no tables at all, told by how they begin. */
+static void refuse_other_formats(const table *t)
+{
+    static const struct {
+        const char *begins, *what;
+    } formats[] = {
+        { "PK\3\4",
+          "a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy" },
+        { "\x1f\x8b",
+          "a gzip file; unpack it (gunzip), or, if it is .rds or .RData, write.csv in R" },
+        { "BZh", "a bzip2 file; unpack it (bunzip2)" },
+        { "\xfd"
+          "7zXZ",
+          "an xz file; unpack it (unxz)" },
+        { "\x28\xb5\x2f\xfd", "a zstd file; unpack it (unzstd)" },
+        { "\xd0\xcf\x11\xe0", "an old spreadsheet (.xls); save the table as CSV" },
+        { "PAR1\x15", "a Parquet file; in pandas: read_parquet(file).to_csv(other, index=False)" },
+        { "\x89HDF", "an HDF5 file; save the table as CSV" },
+        { "MATLAB 5.0 MAT-file",
+          "a MATLAB file; in MATLAB: writematrix(a, 'file.csv') or writetable" },
+        { "MATLAB 7.3 MAT-file",
+          "a MATLAB file; in MATLAB: writematrix(a, 'file.csv') or writetable" },
+        { "SQLite format 3",
+          "a database; in sqlite3: .headers on, .mode csv, .output file.csv, select ..." },
+        { "%PDF", "a PDF file; save the table as CSV" },
+        { "<!", "a web page; save the table as CSV" },
+        { "<html", "a web page; save the table as CSV" },
+        { "<table", "a web page; save the table as CSV" },
+        { "<?xml", "an XML file; save the table as CSV" },
+    };
+    for (size_t k = 0; k < sizeof formats / sizeof *formats; k++)
+        if (strncmp(t->text, formats[k].begins, strlen(formats[k].begins)) == 0)
+            fail("%s: this is %s", t->file, formats[k].what);
+}
+
 /* CSV or .npy, told by the first bytes, not by the name. The table owns text. */
 void table_parse(table *t, const char *file, char *text, size_t bytes, table_format *format)
 {
@@ -752,10 +848,7 @@ void table_parse(table *t, const char *file, char *text, size_t bytes, table_for
     t->text = text;
     t->bytes = bytes;
     t->checksum = hash_bytes(text, bytes);
-    if (bytes >= 4 && memcmp(text, "PK\3\4", 4) == 0)
-        fail(
-            "%s: a zip archive (.xlsx, .ods or .npz?); save the table as CSV, or the array as .npy",
-            file);
+    refuse_other_formats(t);
     if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
         parse_npy(t);
     else
@@ -846,14 +939,6 @@ void table_free(table *t)
 
 /* ======== two tables ======== */
 
-static char **picked_names(const table *t)
-{
-    char **names = (char **)memory(NULL, t->m, sizeof *names);
-    for (size_t i = 0; i < t->m; i++)
-        names[i] = t->names[t->picked[i]];
-    return names;
-}
-
 /* Names that are the same but for capitals, in any order? */
 static int differ_in_capitals(char *const *names, size_t count, char *const *others,
                               size_t other_count)
@@ -868,22 +953,42 @@ static int differ_in_capitals(char *const *names, size_t count, char *const *oth
     return found == count && count == other_count;
 }
 
-static void require_names(const table *a, char *const *names, const table *b, char *const *others,
-                          const name_index *index)
+/* For --leave-out: adds the names that an index does not have, and counts the others in `shared`. Returns 0 if a
+   name would be torn. */
+static int list_others(char **list, char *const *names, size_t count, const name_index *index,
+                       size_t *shared)
 {
-    size_t i = 0;
+    int plain = 1;
+    for (size_t i = 0; i < count; i++) {
+        int other = find_name(index, names[i]) == NOT_FOUND;
+        if (other)
+            append(list, "%s%s", *list ? "," : " ", names[i]);
+        *shared += !other;
+        plain &= !other || is_plain_word(names[i]);
+    }
+    return plain;
+}
+
+static void require_names(const table *a, char *const *names, const table *b, char *const *others,
+                          const name_index *own, const name_index *index)
+{
+    size_t i = 0, shared = 0;
+    char *list = NULL;
     while (i < a->m && find_name(index, names[i]) != NOT_FOUND)
         i++;
-    if (i < a->m)
-        fail(
-            "%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
-            "Both need the same columns: rename it in line 1 of %s, leave it out with --leave-out, "
-            "or choose with --columns%s",
-            a->file, names[i], b->file,
-            differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
-                                                          : "",
-            a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file,
-            data_hint(names_are_values(a) ? a : b));
+    if (i == a->m)
+        return;
+    int helps = list_others(&list, names, a->m, index, &shared)
+        && list_others(&list, others, b->m, own, &shared) && shared > 0 && strlen(list) < 400;
+    fail("%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
+         "Both need the same columns: rename it in line 1 of %s, leave out what only one of them "
+         "has "
+         "(--leave-out%s), or choose with --columns%s",
+         a->file, names[i], b->file,
+         differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
+                                                       : "",
+         a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file,
+         helps ? list : "", data_hint(names_are_values(a) ? a : b));
 }
 
 int same_first_line(const table *first, const table *other)
@@ -904,18 +1009,21 @@ int table_match(const table *first, table *other)
     int changed = 0;
     if (!first->named || !other->named) {
         if (first->m != other->m)
-            fail("%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with "
-                 "--columns "
-                 "or --leave-out",
-                 first->file, first->m, PLURAL(first->m), other->file, other->m);
+            fail(
+                "%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with "
+                "--columns or --leave-out%s",
+                first->file, first->m, PLURAL(first->m), other->file, other->m,
+                other->m == 2 * first->m && other->separator == ','
+                    ? ". Decimal commas? They can be read where columns are separated by semicolons"
+                    : "");
         return 0;
     }
     char **names = picked_names(first), **other_names = picked_names(other);
     name_index index, other_index;
     index_names(&index, names, first->m);
     index_names(&other_index, other_names, other->m);
-    require_names(first, names, other, other_names, &other_index);
-    require_names(other, other_names, first, names, &index);
+    require_names(first, names, other, other_names, &index, &other_index);
+    require_names(other, other_names, first, names, &other_index, &index);
     size_t *picked = (size_t *)memory(NULL, first->m, sizeof *picked);
     for (size_t i = 0; i < first->m; i++) {
         size_t from = (size_t)find_name(&other_index, names[i]);

@@ -6,6 +6,7 @@
 
 int fail_as_json;
 void (*fail_instead)(const char *message);
+char fail_about[64];
 
 /* ======== memory ======== */
 
@@ -155,8 +156,9 @@ void fail(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = format_text(format, arguments);
+    char *message = format_text(format, arguments), *text = NULL;
     va_end(arguments);
+    append(&text, "%s%s", fail_about, message);
     char *clean = clean_text(text, strlen(text));
     progress_stop();
     if (fail_instead)

@@ -33,6 +33,7 @@
 
 extern int fail_as_json;                          /* errors are JSON on stdout, too */
 extern void (*fail_instead)(const char *message); /* NULL; a test that must not exit jumps away */
+extern char fail_about[64];                       /* how messages begin: "seed 7: ", or nothing */
 
 /* Says "npksd: ..." on stderr and exits with 2. */
 void fail(const char *format, ...) TOOL_FORMAT(1, 2) TOOL_NORETURN;
@@ -113,6 +114,7 @@ typedef struct table {
 } table;
 
 char *list_names(char *const *names, size_t count); /* "a", "b", ...: the first of them */
+char **picked_names(const table *t);                /* of the columns in use */
 void list_read(column_list *list, const char *option, const char *text);
 void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
@@ -308,6 +310,7 @@ typedef struct program_source {
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
     size_t kept_count;
+    int reordered; /* it has printed them in another order, under their names */
     const encoding *encoding;
 } program_source;
 

@@ -481,7 +481,8 @@ static void match_columns(watcher *w, table *t)
             "%s has %zu column%s in use, the tester was made for %zu. Both need the same columns%s",
             t->file, t->m, PLURAL(t->m), w->full,
             w->named ? ": add the line of names, by which columns are found" : "");
-    index_names(&index, t->names, t->columns);
+    char **names = picked_names(t);
+    index_names(&index, names, t->m);
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
         if (w->named && t->named && found == NOT_FOUND)
@@ -489,13 +490,14 @@ static void match_columns(watcher *w, table *t)
                  "Rename "
                  "them in line 1 of %s",
                  t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
-        picked[i] = w->named && t->named ? (size_t)found : t->picked[w->kept[i]];
+        picked[i] = t->picked[w->named && t->named ? (size_t)found : w->kept[i]];
     }
     note_matches(w, t, picked);
     free(t->picked);
     t->picked = picked;
     t->m = e->count;
     free_index(&index);
+    free(names);
 }
 
 /* The column that stands out and how, or NULL if none does. One that has changed by itself comes before
