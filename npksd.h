@@ -665,6 +665,12 @@ void *memset(void *, int, size_t);
 #else
 #define NPKSDI_RESTRICT
 #endif
+/* Over the lanes of a panel. No lane depends on another one, which gcc -O2 has to be told. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define NPKSDI_EACH_LANE(l) _Pragma("GCC ivdep") for (size_t l = 0; l < NPKSDI_T; l++)
+#else
+#define NPKSDI_EACH_LANE(l) for (size_t l = 0; l < NPKSDI_T; l++)
+#endif
 /* APART: called from many places, none of them hot; inlined, it would only compile more slowly. */
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
 #define NPKSDI_INLINE static inline __attribute__((always_inline))
@@ -1050,7 +1056,7 @@ static size_t npksdi_below(npksd_rng *rng, size_t bound)
 NPKSDI_INLINE void npksdi_add_scaled(npksd_real *NPKSDI_RESTRICT out, npksd_real factor,
                                      const npksd_real *NPKSDI_RESTRICT v)
 {
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    NPKSDI_EACH_LANE (l)
         out[l] += factor * v[l];
 }
 
@@ -1073,7 +1079,7 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
     }
 #endif
     for (size_t a = 0; a < rows && !accumulate; a++)
-        for (size_t l = 0; l < NPKSDI_T; l++) /* a memset would be slower */
+        NPKSDI_EACH_LANE (l) /* a memset would be slower */
             out[a * across + l] = 0;
     for (size_t j = 0; j < fours; j += 4)
         for (size_t a = 0; a < pairs; a += 2) {
@@ -1081,7 +1087,7 @@ NPKSDI_INLINE void npksdi_product_of(npksd_real *NPKSDI_RESTRICT out, size_t acr
             const npksd_real *p = A + a * row + j * column, *q = p + row, *b = B + j * stride;
             npksd_real p0 = p[0], p1 = p[column], p2 = p[2 * column], p3 = p[3 * column];
             npksd_real q0 = q[0], q1 = q[column], q2 = q[2 * column], q3 = q[3 * column];
-            for (size_t l = 0; l < NPKSDI_T; l++) {
+            NPKSDI_EACH_LANE (l) {
                 npksd_real b0 = b[l], b1 = b[stride + l];
                 npksd_real b2 = b[2 * stride + l], b3 = b[3 * stride + l];
                 o0[l] += p0 * b0 + p1 * b1 + p2 * b2 + p3 * b3;
@@ -1125,7 +1131,7 @@ static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t co
     npksd_real lanes[NPKSDI_T] = { 0 }, tail = 0;
     size_t i = 0;
     for (; i + NPKSDI_T <= count; i += NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             lanes[l] += a[i + l] * b[i + l];
     for (; i < count; i++)
         tail += a[i] * b[i];
@@ -1143,9 +1149,10 @@ NPKSDI_INLINE npksd_real npksdi_moment(const npksd_real *A, size_t p, size_t a, 
 static void npksdi_transpose(const npksd_real *phi, size_t p, size_t count, npksd_real *turned)
 {
     size_t padded = npksdi_padded(p);
+    NPKSD_MEMSET(turned, 0, count * padded * sizeof *turned);
     for (size_t l = 0; l < count; l++)
-        for (size_t k = 0; k < padded; k++)
-            turned[l * padded + k] = k < p ? phi[k * NPKSDI_T + l] : 0;
+        for (size_t k = 0; k < p; k++)
+            turned[l * padded + k] = phi[k * NPKSDI_T + l];
 }
 
 /* A += phi phi' summed over the first `count` rows of a turned panel. */
@@ -1243,7 +1250,7 @@ static void *npksdi_aligned(void *memory)
 }
 
 /* Sizes that never wrap: an overflow sets bad_, which stays set. */
-static size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
+NPKSDI_APART size_t npksdi_times(npksdi_walk *walk, size_t a, size_t b)
 {
     int wraps = a != 0 && b > SIZE_MAX / 4 / a;
     walk->bad_ |= wraps;
@@ -1877,7 +1884,7 @@ static void npksdi_plan_model(npksdi_model *model, size_t n, size_t m, const npk
 
 /* ======== >>rows: from the caller's rows to scaled panels ======== */
 
-static void npksdi_seek(npksdi_scratch *w, uint64_t stream)
+NPKSDI_APART void npksdi_seek(npksdi_scratch *w, uint64_t stream)
 {
     if (w->rng_.seek_fn != NULL)
         w->rng_.seek_fn(stream ^ w->streams_, w->rng_.user_data);
@@ -1916,7 +1923,7 @@ NPKSDI_INLINE void npksdi_dots(npksd_real *out, const npksd_real *a, const npksd
 {
     npksd_real sum[NPKSDI_T] = { 0 };
     for (size_t j = 0; j < k; j++, a += NPKSDI_T, b += NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             sum[l] += a[l] * b[l];
     NPKSD_MEMCPY(out, sum, sizeof sum);
 }
@@ -1931,11 +1938,11 @@ NPKSDI_INLINE void npksdi_exp_all(npksd_real *out, const npksd_real *v, npksd_re
 }
 
 /* exp(-|(x,t) - c|^2 / (2 h^2)) for one centre c. */
-static void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
-                        const npksd_real *centre, npksd_real *out)
+NPKSDI_HOT void npksdi_bump(const npksdi_model *model, const npksd_real *x, const npksd_real *tt,
+                            const npksd_real *centre, npksd_real *out)
 {
     npksd_real r[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    NPKSDI_EACH_LANE (l)
         r[l] = npksdi_square(x[l] - centre[0]);
     for (size_t k = 0; k < model->d_ * NPKSDI_T; k++)
         r[k % NPKSDI_T] += npksdi_square(tt[k] - centre[1 + k / NPKSDI_T]);
@@ -1952,14 +1959,14 @@ NPKSDI_HOT void npksdi_scale_panel(const npksdi_model *model, npksdi_scratch *w,
     w->panel_rows_ = rows;
     w->panel_count_ = count;
     npksdi_clear(w->totals_, NPKSDI_T);
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    NPKSDI_EACH_LANE (l)
         z[l] = 1;
     for (size_t j = 0; j < m; j++) {
         npksdi_ruler ruler = model->ruler_[j];
         z += NPKSDI_T;
-        for (size_t l = 0; l < NPKSDI_T; l++) /* gather first, so that the arithmetic vectorises */
+        NPKSDI_EACH_LANE (l) /* gather first, so that the arithmetic vectorises */
             z[l] = rows[(l < count ? l : 0) * m + j];
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             z[l] = npksdi_unclamped(z[l], ruler);
         npksdi_limit(z, NPKSDI_T, -NPKSDI_CLAMP, NPKSDI_CLAMP);
         for (size_t l = count; l < NPKSDI_T; l++)
@@ -2021,7 +2028,7 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, size_t 
     switch (model->summary_) {
     case NPKSD_SUMMARY_MEAN:
     case NPKSD_SUMMARY_MEAN_VAR:
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             out[l] = (totals[l] - x[l]) * others;
         for (size_t l = 0; l < NPKSDI_T && model->d_ == 2; l++) {
             npksd_real square = (totals[NPKSDI_T + l] - x[l] * x[l]) * others;
@@ -2030,7 +2037,7 @@ static void npksdi_summary(const npksdi_model *model, npksdi_scratch *w, size_t 
         }
         break;
     case NPKSD_SUMMARY_NEIGHBOURS:
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             out[l] = i > 0 ? z[(i - 1) * NPKSDI_T + l] : 0;
             out[NPKSDI_T + l] = i + 1 < m ? z[(i + 1) * NPKSDI_T + l] : 0;
         }
@@ -2052,7 +2059,7 @@ static void npksdi_standard_summary(const npksdi_model *model, npksdi_scratch *w
         npksd_real half = model->summary_centre_[i * model->d_ + k] * NPKSDI_C(0.5);
         npksd_real inverse = model->summary_inverse_[i * model->d_ + k];
         npksd_real *one = w->t_ + k * NPKSDI_T;
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             one[l] = 2 * ((one[l] * NPKSDI_C(0.5) - half) * inverse);
         npksdi_limit(one, NPKSDI_T, -NPKSDI_CLAMP, NPKSDI_CLAMP);
     }
@@ -2066,7 +2073,7 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
                            npksd_real *h, npksd_real *slope)
 {
     npksd_real inside[NPKSDI_T], root = 0; /* sqrt(k) */
-    for (size_t l = 0; l < NPKSDI_T; l++) {
+    NPKSDI_EACH_LANE (l) {
         inside[l] = x[l];
         h[l] = 1;
         slope[l] = 0;
@@ -2076,14 +2083,14 @@ static void npksdi_hermite(const npksd_real *x, npksd_real low, npksd_real high,
         npksd_real next = NPKSD_SQRT((npksd_real)(k + 1)), part = 1 / next, *up = h + NPKSDI_T;
         const npksd_real *down = k > 0 ? h - NPKSDI_T : h; /* times root = 0 */
         slope += NPKSDI_T;
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             up[l] = (inside[l] * h[l] - root * down[l]) * part;
             slope[l] = next * h[l];
         }
         root = next;
     }
     for (size_t k = degree; k > 0; k--, h -= NPKSDI_T, slope -= NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             h[l] += slope[l] * (x[l] - inside[l]);
 }
 
@@ -2103,7 +2110,7 @@ static const npksd_real *npksdi_t_basis(const npksdi_model *model, npksdi_scratc
     }
     for (size_t c = 0; c <= (d == 2 ? degree : 0); c++)
         for (size_t b = 0; b <= (d >= 1 ? degree - c : 0); b++)
-            for (size_t l = 0; l < NPKSDI_T; l++)
+            NPKSDI_EACH_LANE (l)
                 *out++ =
                     (b > 0 ? h[b * NPKSDI_T + l] : 1) * (c > 0 ? h[span + c * NPKSDI_T + l] : 1);
     return basis;
@@ -2119,10 +2126,10 @@ NPKSDI_HOT void npksdi_spline_basis(const npksdi_model *model, npksdi_scratch *w
     npksd_real *NPKSDI_RESTRICT value = w->work_, *NPKSDI_RESTRICT slope = w->work_ + 4 * NPKSDI_T;
     npksd_real most = (npksd_real)(f->basis_ - 3), rate = model->knot_inverse_[i] * most;
     npksd_real low = model->knot_low_[i], sixth = 1 / NPKSDI_C(6), inside[NPKSDI_T];
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    NPKSDI_EACH_LANE (l)
         inside[l] = (x[l] - low) * rate;
     npksdi_limit(inside, NPKSDI_T, 0, most);
-    for (size_t l = 0; l < NPKSDI_T; l++) {
+    NPKSDI_EACH_LANE (l) {
         int k = (int)npksdi_min(most - NPKSDI_C(0.5), inside[l]); /* right end: last cell */
         npksd_real past = (x[l] - low) * rate - inside[l], v = inside[l] - (npksd_real)k, u = 1 - v;
         cell[l] = (size_t)k;
@@ -2200,7 +2207,7 @@ static void npksdi_score_spline(const npksdi_model *model, npksdi_scratch *w,
     npksdi_spline_basis(model, w, f, i, cell);
     if (terms > 1 && f->degree_ > 1) /* of degree 1: t itself */
         t_powers = npksdi_t_basis(model, w, i, f->degree_);
-    for (size_t l = 0; l < NPKSDI_T; l++) {
+    NPKSDI_EACH_LANE (l) {
         const npksd_real *q = theta + cell[l] * terms;
         s[l] = 0;
         for (size_t k = 0; k < 4; k++, q += terms) {
@@ -2227,7 +2234,7 @@ static void npksdi_score_coordinate(const npksdi_model *model, npksdi_scratch *w
     if (f->kind_ == NPKSD_ESTIMATOR_SPLINE) {
         npksdi_score_spline(model, w, f, i, s);
     } else if (f->kind_ == NPKSD_ESTIMATOR_GAUSS) {
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             s[l] = theta[0] + theta[1] * x[l];
         npksdi_product(s, NPKSDI_T, 1, theta + 2, 0, 1, w->t_, NPKSDI_T, model->d_, 1);
     } else {
@@ -2248,7 +2255,7 @@ static npksd_status npksdi_score_callback(const npksdi_model *model, npksdi_scra
     for (size_t j = 0; j < m; j++) {
         npksd_real scale = model->scale_[j];
         npksd_real most = npksdi_min(NPKSDI_LARGEST, NPKSDI_UNSCALED_CLAMP / scale);
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             w->scores_[j * NPKSDI_T + l] = l < count && weights[j] > 0
                 ? npksdi_clamp(w->callback_[l * m + j], most) * scale
                 : 0;
@@ -2267,7 +2274,7 @@ static npksd_status npksdi_score_panel(const npksdi_model *model, npksdi_scratch
         npksd_real *s = w->scores_ + i * NPKSDI_T;
         uint32_t family = model->family_of_[i];
         if (!(weights[i] > 0) || family == NPKSDI_CONSTANT) {
-            for (size_t l = 0; l < NPKSDI_T; l++)
+            NPKSDI_EACH_LANE (l)
                 s[l] = weights[i] > 0 ? -w->z_[(1 + i) * NPKSDI_T + l] : 0;
         } else if (model->family_[family].shared_) { /* same family in a row: one product */
             while (i + run < m && model->family_of_[i + run] == family && weights[i + run] > 0)
@@ -2337,11 +2344,13 @@ NPKSDI_HOT void npksdi_columns_panel(const npksdi_model *model, npksdi_scratch *
     NPKSD_MEMSET(X, 0, bytes);
     for (size_t i = 0; i < model->m_; i++) {
         npksd_real weight = w->weights_[i];
-        for (size_t l = 0; l < NPKSDI_T && weight > 0; l++) {
+        if (!(weight > 0))
+            continue;
+        NPKSDI_EACH_LANE (l) {
             S[at + l] += weight * s[i * NPKSDI_T + l];
             X[at + l] += weight * x[i * NPKSDI_T + l];
         }
-        at += weight > 0 && model->options_.form == NPKSD_FORM_VECTOR ? NPKSDI_T : 0;
+        at += model->options_.form == NPKSD_FORM_VECTOR ? NPKSDI_T : 0;
     }
     for (size_t l = 0; l < k * NPKSDI_T; l++)
         P[l] = S[l] + X[l];
@@ -2363,7 +2372,7 @@ static void npksdi_to_bandwidth(const npksdi_model *model, const npksd_real *fro
     for (size_t j = 0; j < model->m_; j++, from += NPKSDI_T, to += NPKSDI_T) {
         npksd_real unit = npksdi_unit_of(model, j), sigma = model->bandwidth_;
         npksd_real by = npksdi_min(scores ? sigma / unit : unit / sigma, NPKSDI_HUGE);
-        for (size_t l = 0; l < NPKSDI_T; l++)
+        NPKSDI_EACH_LANE (l)
             to[l] = from[l] * by;
         npksdi_limit(to, NPKSDI_T, -NPKSDI_UNSCALED_CLAMP, NPKSDI_UNSCALED_CLAMP);
     }
@@ -2467,7 +2476,7 @@ NPKSDI_INLINE void npksdi_add_stein(npksd_real *NPKSDI_RESTRICT lanes,
 {
     const npksd_real *k0 = t->k0_, *k1 = t->k1_, *k2 = t->k2_;
     for (size_t a = 0; a < NPKSDI_TILE; a += NPKSDI_T)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             size_t i = a + l;
             lanes[l] += imq
                 ? k0[i] * t->A_[i] + k1[i] * (c1 * t->C_[i] + c0) - c2 * k2[i] * t->D_[i]
@@ -2500,7 +2509,7 @@ NPKSDI_HOT void npksdi_coordinate_tile(const npksdi_model *model, npksdi_scratch
             npksd_real xa = w->x_[ours + a], sa = w->raw_s_[ours + a];
             const npksd_real *k0 = t->k0_ + a * NPKSDI_T, *k1 = t->k1_ + a * NPKSDI_T;
             const npksd_real *k2 = t->k2_ + a * NPKSDI_T;
-            for (size_t l = 0; l < NPKSDI_T; l++) {
+            NPKSDI_EACH_LANE (l) {
                 npksd_real d = xa - x[l];
                 sum[l] += k0[l] * sa * s[l] + k1[l] * (d * (sa - s[l]) + 1) - k2[l] * d * d;
             }
@@ -2880,11 +2889,11 @@ NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint3
 {
     size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
     for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             below[l] += step * (edges[below[l] + step - 1] < z[l]);
             upto[l] += step * (edges[upto[l] + step - 1] <= z[l]);
         }
-    for (size_t l = 0; l < NPKSDI_T; l++)
+    NPKSDI_EACH_LANE (l)
         codes[l] =
             (uint32_t)(below[l] + upto[l] + (edges[below[l]] < z[l]) + (edges[upto[l]] <= z[l]));
 }
@@ -2920,12 +2929,12 @@ static void npksdi_settle_counts(const npksdi_model *model, uint32_t *counts, np
 {
     npksd_real lanes[3 * NPKSDI_T] = { 0 }, more[NPKSDI_T], both[NPKSDI_T];
     for (size_t first = 0; first < NPKSDI_EDGES; first += NPKSDI_T) { /* codes c and 256 - c */
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             int low = (int)counts[first + l + 1], high = (int)counts[NPKSDI_CODES - first - l];
             more[l] = (npksd_real)(low - high);
             both[l] = (npksd_real)(low + high);
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             npksd_real q = model->normal_scores_[first + l], q2 = q * q;
             lanes[l] += more[l] * q;
             lanes[NPKSDI_T + l] += both[l] * q2;
@@ -2959,12 +2968,12 @@ static npksd_real npksdi_distance(const npksdi_model *model, const npksdi_scratc
     npksd_real n = (npksd_real)model->n_, part = NPKSDI_C(0.5) / n, lanes[NPKSDI_T] = { 0 };
     npksd_real share = NPKSDI_C(0.5) / (model->reference_rows_ + 1), ours[NPKSDI_T], F[NPKSDI_T];
     for (size_t k = 0; k < NPKSDI_EDGES; k += NPKSDI_T) {
-        for (size_t l = 0; l < NPKSDI_T; l++) { /* gather first, so that the rest vectorises */
+        NPKSDI_EACH_LANE (l) { /* gather first, so that the rest vectorises */
             size_t c = codes[k + l];
             ours[l] = (npksd_real)(int)(here[c] + here[c + 1]);
             F[l] = (npksd_real)(int)(there[c] + there[c + 1] + 1);
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) {
+        NPKSDI_EACH_LANE (l) {
             npksd_real at = F[l] * share, apart = ours[l] * part - at;
             lanes[l] += apart * apart / npksdi_max(at * (1 - at), NPKSDI_EPSILON);
         }
@@ -3000,7 +3009,7 @@ static npksd_real npksdi_cells(const npksdi_model *model, const npksdi_scratch *
             ours[l] = (npksd_real)(int)(here[end] - here[at]);
             theirs[l] = (npksd_real)(int)(there[end] - there[at]);
         }
-        for (size_t l = 0; l < NPKSDI_T; l++) { /* e < 0: the counts of a forged blob */
+        NPKSDI_EACH_LANE (l) { /* e < 0: the counts of a forged blob */
             npksd_real p = theirs[l] * share, e = n * p, apart = ours[l] - e;
             npksd_real by = 1 / (npksdi_abs(e) + NPKSDI_C(0.5)), expected = e * (1 - p) * by;
             lanes[l] += apart * apart * by - expected;
@@ -3338,7 +3347,7 @@ static void npksdi_interval(size_t hits, size_t of, size_t own, npksd_real *low,
 }
 
 /* k / of, truly divided: -ffast-math would let p and threshold disagree in the last bit. */
-static npksd_real npksdi_share(size_t k, size_t of)
+NPKSDI_APART npksd_real npksdi_share(size_t k, size_t of)
 {
     volatile npksd_real divisor = (npksd_real)of, quotient = (npksd_real)k / divisor;
     return quotient;
@@ -4421,8 +4430,8 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
-            pair.first = npksdi_min_size(model->paired_[a], model->paired_[b]);
-            pair.second = npksdi_max_size(model->paired_[a], model->paired_[b]);
+            pair.first = model->paired_[b];
+            pair.second = model->paired_[a];
             pair.observed =
                 npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
@@ -5336,7 +5345,7 @@ NPKSDI_DEF npksd_status npksd_tester_save(const npksd_tester *tester, void *buff
     return NPKSD_OK;
 }
 
-/* A blob may come from anywhere: can a fit produce these families, boxes and weights? */
+/* A blob may come from anywhere: can a fit produce these families, boxes, weights and pairs? */
 static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
 {
     size_t active = 0;
@@ -5347,6 +5356,8 @@ static int npksdi_blob_sane(const npksdi_model *model, int equal_weights)
         sane &= family < model->family_count_ || family == NPKSDI_CONSTANT;
         sane &= model->box_low_[i] <= model->box_high_[i];
     }
+    for (size_t k = 1; k < model->pair_columns_; k++)
+        sane &= model->paired_[k - 1] < model->paired_[k];
     return sane && active > 0 && (equal_weights || active <= model->options_.resample);
 }
 
@@ -5547,33 +5558,6 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
 }
 #endif
 
-#undef NPKSDI_C
-#undef NPKSDI_PICK
-#undef NPKSDI_C4
-#undef NPKSDI_EXP_INSIDE
-#undef NPKSDI_STREAM
-#undef NPKSDI_LOCAL
-#undef NPKSDI_REALS
-#undef NPKSDI_WORDS
-#undef NPKSDI_DECLARE
-#undef NPKSDI_VISIT
-#undef NPKSDI_REFUSE
-#undef NPKSDI_TRY
-#undef NPKSDI_REAL
-#undef NPKSDI_WHOLE
-#undef NPKSDI_MODEL_ARRAYS
-#undef NPKSDI_SCRATCH_ARRAYS
-#undef NPKSDI_FIT_ARRAYS
-#undef NPKSDI_STAGES
-#undef NPKSDI_MALLOC
-#undef NPKSDI_FREE
-#undef NPKSDI_RESTRICT
-#undef NPKSDI_INLINE
-#undef NPKSDI_RED_ZONE
-#undef NPKSDI_ALLOW
-#undef NPKSDI_HOT
-#undef NPKSDI_APART
-#undef NPKSDI_DEF
 #endif /* NPKSD_IMPLEMENTATION */
 
 /*
