@@ -191,6 +191,7 @@ void chart_columns(FILE *out, const comparison *c)
     size_t m = c->observed.m, shown = m < BARS ? m : BARS;
     double alpha = (double)c->settings->options.alpha, bottom = 22 * (double)shown + 24;
     axis x = { 0, log10((double)(c->result.replicates + 1)), LABELS, 396 };
+    double limit = place(x, -log10(alpha)), room = 62; /* for "p = 0.1234" */
     open_figure(out, bottom + 4, "columns");
     for (size_t k = 0; k < shown; k++) {
         size_t i = c->column_order[k];
@@ -202,9 +203,9 @@ void chart_columns(FILE *out, const comparison *c)
             out,
             "</text><rect x='%d' y='%.0f' width='%.1f' height='15' rx='2' style='fill:var(%s)'/>\n",
             LABELS, y + 1, fmax(end - LABELS, 1.5), column_differs(c, i) ? "--alarm" : "--null");
-        fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n", end + 6, y + 13, p);
+        double label = end < limit && end + room > limit ? limit : end; /* not across the line */
+        fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n", label + 6, y + 13, p);
     }
-    double limit = place(x, -log10(alpha));
     dashed_line(out, limit, 16, bottom);
     fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", limit,
             alpha);
