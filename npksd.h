@@ -667,9 +667,9 @@ void *memset(void *, int, size_t);
 #endif
 /* Over the lanes of a panel. No lane depends on another one, which gcc -O2 has to be told. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define NPKSDI_EACH_LANE(l) _Pragma("GCC ivdep") for (size_t l = 0; l < NPKSDI_T; l++)
+#define NPKSDI_EACH_LANE(l) _Pragma("GCC ivdep") for (size_t l = 0; (l) < NPKSDI_T; (l)++)
 #else
-#define NPKSDI_EACH_LANE(l) for (size_t l = 0; l < NPKSDI_T; l++)
+#define NPKSDI_EACH_LANE(l) for (size_t l = 0; (l) < NPKSDI_T; (l)++)
 #endif
 /* APART: called from many places, none of them hot; inlined, it would only compile more slowly. */
 #if defined(__GNUC__) && !defined(__OPTIMIZE_SIZE__)
