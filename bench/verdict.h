@@ -50,7 +50,7 @@ static BENCH_UNUSED void verdict_levels(FILE *f, runner *r)
                     "**met**.\n", cells);
         else if (!list)
             fprintf(f, "- **Level.** %zu null cells; 0.05 is inside the 95 %% interval of %zu. Up "
-                    "to one in twenty falls outside by chance, so the other %zu were run again "
+                    "to one in twenty falls outside by chance, so those outside (%zu) were run again "
                     "with fresh seeds and %d times the trials; of these larger runs %zu have 0.05 "
                     "outside their interval - **%s**. The cells that were run again:\n", cells,
                     cells - doubted, doubted, RUNNER_AGAIN, outside,
