@@ -459,8 +459,9 @@ static void memory(void)
 
 static void say_machine(void)
 {
-    say("## Speed\n\n`make -C bench speed%s`: %s, one thread, processor time, normal rows, default options, npksd.h of "
-        "commit %s. Builds:\n\n", variant_named("OpenBLAS") != NULL ? " BLAS=1" : "", bench_cpu_name(), BENCH_COMMIT);
+    say("## Speed\n\n`make -C bench speed%s%s`: %s, one thread, processor time, normal rows, default options, npksd.h "
+        "of commit %s. Builds:\n\n", variant_named("OpenBLAS") != NULL ? " BLAS=1" : "", full ? " FULL=1" : "",
+        bench_cpu_name(), BENCH_COMMIT);
     for (int v = 0; v < VARIANTS; v++)
         say("- %s: %s\n", variants[v]->name, variants[v]->built);
     if (variant_named(SPEED_OLD) == NULL) /* as in shallow clones of CI, too */
