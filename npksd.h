@@ -425,8 +425,9 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
 /* The same question when synthetic rows are all you have of the generator. Observed and synthetic
    rows form one pool: it is "the generator" of the diagnosis, the fit draws as many of its rows as
    it would from a generator, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if rows (or blocks) from one source are exchangeable; no wild bootstrap. With few rows,
-   modes that the generator lacks are harder to see: also look at result.out_of_range. */
+   Exact if rows (or blocks) from one source are exchangeable. With few synthetic rows, modes that
+   the generator lacks are harder to see: also look at result.out_of_range. Not with the wild
+   bootstrap. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -681,7 +682,7 @@ void *memset(void *, int, size_t);
 #endif
 /* Where it can be done, hot loops are built for SSE2 and AVX2 and chosen when the program starts:
    same bits without fused multiply-add. clang gives the choice a global name: once a program. If a
-   hot function then calls a cold one, gcc 12 leaves AVX in use, and the caller's SSE code slow. */
+   hot function ends with calls of cold ones, gcc 12 leaves AVX in use, which slows all SSE code. */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__OPTIMIZE__) && !defined(__AVX2__)       \
     && !defined(__OPTIMIZE_SIZE__) && !defined(__FAST_MATH__) && !defined(__SANITIZE_ADDRESS__)    \
     && !defined(__SANITIZE_THREAD__) && !defined(NPKSD_NO_MALLOC) && !defined(NPKSD_NO_DISPATCH)

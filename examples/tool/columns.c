@@ -141,26 +141,10 @@ static int read_number(const char *text, char mark, double *value)
 cell_kind classify(const char *text, double *value)
 {
     /* of R, pandas, databases, C on Windows, spreadsheets */
-    static const char *const missing[] = { "",
-                                           "na",
-                                           "n/a",
-                                           "nan",
-                                           "+nan",
-                                           "-nan",
-                                           "null",
-                                           "-",
-                                           "#n/a",
-                                           "#nv",
-                                           "<na>",
-                                           "nat",
-                                           "\\n",
-                                           "nan(ind)",
-                                           "-nan(ind)",
-                                           "(null)",
-                                           "[null]",
-                                           "0000-00-00",
-                                           "0000-00-00 00:00:00",
-                                           NULL };
+    static const char *const missing[] = {
+        "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", "#nv", "<na>", "nat", "\\n", "nan(ind)",
+        "-nan(ind)", "(null)", "[null]", "0000-00-00", "0000-00-00 00:00:00", NULL
+    };
     static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
                                            "missing", "n.a.", "undefined", "unknown", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
@@ -469,8 +453,7 @@ static const char *kind_problem(cell_kind kind)
     case CELL_MARKED_NUMBER: return "has marks for thousands. Remove the thousands marks";
     case CELL_COMMA_NUMBER:
         return "has a decimal comma (or a mark for thousands), but commas separate the columns. "
-               "Write 1234.5, or "
-               "separate columns by semicolons";
+               "Write 1234.5, or separate columns by semicolons";
     case CELL_DATE:
     case CELL_TIME:
         return "is a date or a time, but other values of the column are not. Correct it";
@@ -790,9 +773,8 @@ static void note_clock(table **tables, size_t count, size_t which, notes *list)
     if (dense || longer)
         note(list,
              "Column %.200s only rises or only falls from row to row. If it is a clock or a "
-             "counter, it tells "
-             "where a row stands in the file, not what it is like; leave it out: --leave-out "
-             "%.200s.",
+             "counter, it tells where a row stands in the file, not what it is like; leave it out: "
+             "--leave-out %.200s.",
              tables[0]->names[column], column_word(tables[0], column, room));
 }
 

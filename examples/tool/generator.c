@@ -76,8 +76,8 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
     int reordered = table_match(source->names, t);
     if (source->reordered && !t->named)
         fail("the generator printed its columns in another order than %s, with their names, but "
-             "the names are missing "
-             "in a later data set. Let it print them every time, or use the order of %s: %s",
+             "the names are missing in a later data set. Let it print them every time, or use the "
+             "order of %s: %s",
              source->names->file, source->names->file, s->program.command);
     if (source->kept)
         table_keep(t, source->kept, source->kept_count);

@@ -296,8 +296,7 @@ static int reap(job *j)
 static void refuse_early_end(job *j)
 {
     fail("the generator ended before it was told to. With --server it reads lines \"rows seed\" "
-         "until "
-         "there are no more, and answers each with CSV and an empty line: %s%s",
+         "until there are no more, and answers each with CSV and an empty line: %s%s",
          j->command, quote_errors(j));
 }
 
