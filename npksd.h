@@ -1121,10 +1121,9 @@ static npksd_real npksdi_lane_sum(const npksd_real *lanes)
     npksd_real half[NPKSDI_T / 2];
     for (size_t l = 0; l < NPKSDI_T / 2; l++)
         half[l] = lanes[l] + lanes[l + NPKSDI_T / 2];
-    for (size_t width = NPKSDI_T / 4; width > 0; width /= 2)
-        for (size_t l = 0; l < width; l++)
-            half[l] += half[l + width];
-    return half[0];
+    for (size_t l = 0; l < NPKSDI_T / 4; l++)
+        half[l] += half[l + NPKSDI_T / 4];
+    return half[0] + half[2] + (half[1] + half[3]);
 }
 
 static npksd_real npksdi_dot(const npksd_real *a, const npksd_real *b, size_t count)
@@ -1208,10 +1207,31 @@ static void npksdi_sort(npksd_real *v, size_t count)
         }
 }
 
-/* Median of sorted numbers. */
-static npksd_real npksdi_middle(const npksd_real *sorted, size_t count)
+/* The k-th smallest, from 0, by Hoare's find: what stands before it is then not above it. */
+static npksd_real npksdi_find(npksd_real *v, size_t count, size_t k)
 {
-    return NPKSDI_C(0.5) * sorted[(count - 1) / 2] + NPKSDI_C(0.5) * sorted[count / 2];
+    for (size_t low = 0, end = count; low + 1 < end;) { /* it is in v[low] ... v[end - 1] */
+        npksd_real pivot = v[k];
+        size_t i = low, j = end;
+        while (i < j)
+            if (v[i] < pivot)
+                i++;
+            else if (v[j - 1] > pivot)
+                j--;
+            else {
+                npksd_real value = v[i];
+                v[i++] = v[--j];
+                v[j] = value;
+            }
+        low = k >= j ? i : low;
+        end = k < i ? j : end;
+    }
+    return v[k];
+}
+static npksd_real npksdi_median(npksd_real *v, size_t count)
+{
+    npksd_real above = npksdi_find(v, count, count / 2);
+    return NPKSDI_C(0.5) * npksdi_find(v, count, (count - 1) / 2) + NPKSDI_C(0.5) * above;
 }
 
 /* ======== >>memory: one list of arrays makes plan, pointers and blob ======== */
@@ -2888,15 +2908,14 @@ static void npksdi_set_normal_scores(npksd_real *scores)
 /* The code of a value: edges below it plus edges not above it, 0 to 256; without branches. */
 NPKSDI_HOT void npksdi_codes(const npksd_real *edges, const npksd_real *z, uint32_t *codes)
 {
-    size_t below[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
+    size_t low[NPKSDI_T] = { 0 }, upto[NPKSDI_T] = { 0 };
     for (size_t step = NPKSDI_EDGES / 2; step > 0; step /= 2)
         NPKSDI_EACH_LANE (l) {
-            below[l] += step * (edges[below[l] + step - 1] < z[l]);
+            low[l] += step * (edges[low[l] + step - 1] < z[l]);
             upto[l] += step * (edges[upto[l] + step - 1] <= z[l]);
         }
     NPKSDI_EACH_LANE (l)
-        codes[l] =
-            (uint32_t)(below[l] + upto[l] + (edges[below[l]] < z[l]) + (edges[upto[l]] <= z[l]));
+        codes[l] = (uint32_t)(low[l] + upto[l] + (edges[low[l]] < z[l]) + (edges[upto[l]] <= z[l]));
 }
 static void npksdi_set_edge_codes(npksdi_model *model, size_t i)
 {
@@ -3373,9 +3392,8 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
         return NPKSDI_TIE * npksdi_max(1, size);
     for (size_t r = 0; r < used; r++)
         model->sorted_[r] = npksdi_abs(model->null_[r * model->width_]);
-    npksdi_sort(model->sorted_, used);
     if (used > 0)
-        size = npksdi_max(size, npksdi_middle(model->sorted_, used));
+        size = npksdi_max(size, npksdi_median(model->sorted_, used));
     npksd_real least = NPKSDI_TIE * npksdi_rounding(model, 0);
     return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size,
                       npksdi_in_units(model, model->number_[0].kind_, least));
@@ -3401,9 +3419,8 @@ static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, n
 {
     size_t reached = npksdi_reached(model, 0, used, result->statistic, tolerance);
     size_t k = npksdi_largest_share(used + own, model->options_.alpha) + 1 - own;
-    npksdi_sort(model->sorted_, used);
     result->replicates = used;
-    result->threshold = model->sorted_[used - npksdi_min_size(k, used)];
+    result->threshold = npksdi_find(model->sorted_, used, used - npksdi_min_size(k, used));
     result->p_value = npksdi_share(reached + own, used + own);
     npksdi_interval(reached, used, own, &result->p_low, &result->p_high);
     result->reject = result->p_value <= model->options_.alpha;
@@ -3774,12 +3791,11 @@ static size_t npksdi_shift(size_t rows, size_t k) /* k from 1: round(k rows / 17
 static npksd_real npksdi_median_of(npksd_real *squares, size_t count)
 {
     npksd_real mean = 0;
-    npksdi_sort(squares, count);
     for (size_t i = 0; i < count; i++) {
         squares[i] = NPKSD_SQRT(squares[i]);
         mean += squares[i] / (npksd_real)count;
     }
-    npksd_real median = count > 0 ? npksdi_middle(squares, count) : 0;
+    npksd_real median = count > 0 ? npksdi_median(squares, count) : 0;
     return median > 0 ? median : mean;
 }
 static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
@@ -4940,8 +4956,7 @@ static void npksdi_judge_small(npksd_real *p, size_t runs, npksd_self_check_resu
     npksdi_sort(p, runs);
     for (size_t k = 0; k < runs; k++)
         found->distance = npksdi_max(found->distance, npksdi_share(k + 1, runs) - p[k]);
-    npksd_real x2 = found->distance * found->distance * (npksd_real)runs;
-    found->uniform_p = NPKSD_EXP(-2 * x2);
+    found->uniform_p = NPKSD_EXP(-2 * npksdi_square(found->distance) * (npksd_real)runs);
     int stuck = runs >= 16 && p[0] >= 1; /* no two data sets ever differed */
     found->suspicious = found->uniform_p < NPKSDI_C(0.01) || !found->repeatable || stuck;
 }
