@@ -97,6 +97,21 @@ static void check_copies(comparison *c)
         note(&c->notes, "%s", c->warning);
 }
 
+/* Rows with a missing value are gone before the test: that one file has more of them is no chance if
+   the shares differ by four standard deviations. */
+static void compare_missing(comparison *c)
+{
+    const data *a = &c->observed, *b = &c->synthetic;
+    double of_a = (double)a->file_rows, of_b = (double)b->file_rows;
+    double left_a = (of_a - (double)a->n) / of_a, left_b = (of_b - (double)b->n) / of_b;
+    double share = (left_a * of_a + left_b * of_b) / (of_a + of_b);
+    if (fabs(left_a - left_b) > 4 * sqrt(share * (1 - share) * (1 / of_a + 1 / of_b)))
+        note(&c->notes,
+             "Rows with a missing value are %.3g %% of %s and %.3g %% of %s. The test does not see "
+             "this difference, which is larger than chance makes it.",
+             100 * left_a, a->file, 100 * left_b, b->file);
+}
+
 /* A last, shorter block is left out. */
 static void whole_blocks(comparison *c, data *d)
 {
@@ -262,6 +277,7 @@ void compare_files(comparison *c)
     c->source = c->synthetic.file;
     if (o->block == 1)
         check_dependence(c);
+    compare_missing(c);
     limit_observed(c);
     whole_blocks(c, &c->observed);
     whole_blocks(c, &c->synthetic);

@@ -520,6 +520,11 @@ def test_lookalikes():
         check(f"in the text: {words[0]}", words[0] in " ".join(npksd("r.csv", "r_made.csv").stdout.decode().split()))
         check(f"in the report: {words[0]}", words[0] in Path("r.html").read_text())
     check("rows are counted", got.get("observed_rows") == 120 and 100 < got["observed_rows_used"] < 120)
+    check("as many missing values in both", not noted(got, "does not see"), got.get("notes"))
+    text("r_complete.csv", "".join(line + "\n" for line in lookalike(1200, 102).splitlines() if ",NA," not in line))
+    got = answer("missing values in one file only", "r.csv", "r_complete.csv", code=0)
+    check("more missing values than chance makes",
+          noted(got, "% of r.csv and 0 % of r_complete.csv. The test does not see"), got.get("notes"))
     # columns drawn by themselves: the dependence of size and group is gone
     cells = [line.split(",") for line in lookalike(1200, 3).splitlines()[1:]]
     dice = random.Random(4)
