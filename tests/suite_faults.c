@@ -1,6 +1,7 @@
 /* Whatever the library calls fails at call k, for every k, once or for ever, through every entry: the
    right code, outputs untouched, memory given back, and a tester that still works after a failed check. */
 #include "support.h"
+#include <setjmp.h>
 
 /* n: two blocks of rows; all else as small as can be, so that every call of every callback has its turn */
 enum { FAULT_N = 18, FAULT_M = 2, FAULT_RUNS = 2, FAULT_SYNTHETIC = 40, FAULT_REPLICATES = 3, FEW = 3 };
@@ -16,6 +17,7 @@ typedef struct fault_world {
     uint64_t stuck_at; /* a bad word */
     npksd_rng_state state;
     npksd_rng rng;
+    jmp_buf *way_out; /* for seek_fn, once the test has set it */
     npksd_options options;
     int outputs_kept; /* set by a job: nothing was written */
     size_t failed_checks, good_checks;
@@ -31,6 +33,8 @@ static uint64_t faulty_word(void *user_data)
 static void faulty_seek(uint64_t stream, void *user_data)
 {
     fault_world *world = (fault_world *)user_data;
+    if (world->way_out)
+        longjmp(*world->way_out, 1);
     world->rng.seek_fn(stream, world->rng.user_data);
 }
 
@@ -568,6 +572,31 @@ TEST stuck_draws_end(void)
     PASS();
 }
 
+/* A check that a callback leaves at its very start, as a C++ exception would: the finished one before it is gone. */
+TEST left_by_a_jump(void)
+{
+    fault_world world;
+    npksd_tester *tester;
+    npksd_result result;
+    jmp_buf here;
+    start_world(&world, WITH_FIT);
+    own_rng(&world, 1);
+    ASSERT_STATUS(NPKSD_OK, make_tester(&world, &tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(tester, data));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    world.way_out = &here;
+    if (setjmp(here) == 0) {
+        npksd_tester_check_begin(tester, data);
+        FAILm("seek_fn was not called");
+    }
+    world.way_out = NULL;
+    ASSERT_STATUS(NPKSD_ERROR_STATE, npksd_tester_check_end(tester, &result, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 SUITE(suite_faults)
 {
     draw_rows(data, FAULT_N, FAULT_M, test_seed + 8000);
@@ -580,4 +609,5 @@ SUITE(suite_faults)
     RUN_TEST1(replicates_before_a_failure, 0);
     RUN_TEST1(replicates_before_a_failure, 1);
     RUN_TEST(stuck_draws_end);
+    RUN_TEST(left_by_a_jump);
 }

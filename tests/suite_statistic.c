@@ -368,6 +368,29 @@ TEST least_kernel_is_the_same(void)
     PASS();
 }
 
+/* Equal rows far out: |x|^2 - 2 x.y + |y|^2 is 0 but for its rounding, which may be below 0; the kernel is a number all
+   the same. Every pair of rows in turn, so that every place of a tile has one. */
+TEST equal_rows_far_out(int kernel)
+{
+    enum { N = 33, M = 3 };
+    npksd_real rows[N * M], scores[N * M] = { 0 }, out;
+    npksd_options options = npksd_default_options();
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 31);
+    options.kernel = kernel;
+    options.bandwidth = 1;
+    for (size_t a = 1; a < N; a++)
+        for (size_t b = 0; b < a; b++)
+            for (size_t round = 0; round < 8; round++) { /* the rounding must not always be upwards */
+                for (size_t i = 0; i < N * M; i++)
+                    rows[i] = npksd_normal(&rng);
+                for (size_t j = 0; j < M; j++)
+                    rows[a * M + j] = rows[b * M + j] = (npksd_real)either(1e10, 1e6) * npksd_normal(&rng);
+                ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &out));
+            }
+    PASS();
+}
+
 /* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
@@ -450,6 +473,8 @@ SUITE(suite_statistic)
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
     RUN_TEST(least_kernel_is_the_same);
+    RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_GAUSS);
+    RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_IMQ);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(features_converge);
