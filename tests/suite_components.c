@@ -220,6 +220,8 @@ static const problem problems[] = {
     { "only_pair", SHAPE_CHAIN, 1, 2, "pair pilot=0" },
     { "without_scores", SHAPE_CHAIN, 15, 300, "mmd margin pair" },
     { "many_columns", SHAPE_CHAIN, 16, 300, "" },
+    { "most_numbers", SHAPE_CHAIN, 17, 3,
+      "uv scales=0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9,1.1,1.2,1.3,1.4,1.5,1.6,1.7" },
     { "mirror_and_mmd", SHAPE_CHAIN, 17, 3, "mirror mmd" },
     { "mirror_and_moment_imq", SHAPE_CHAIN, 17, 3, "mirror moment imq" },
 };
