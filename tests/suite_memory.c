@@ -39,6 +39,18 @@ TEST one_allocation(void)
     PASS();
 }
 
+/* The header names a size; BLAS works on larger tiles. Arrays that nobody needs would show here. */
+TEST size_as_stated(void)
+{
+    size_t bytes = 0, stated = sizeof(npksd_real) == sizeof(float) ? 92 : 171;
+#ifdef NPKSD_USE_CBLAS
+    stated = sizeof(npksd_real) == sizeof(float) ? 100 : 187;
+#endif
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(100, 3, NULL, &bytes));
+    ASSERT(bytes < stated * 1024);
+    PASS();
+}
+
 TEST destroy_at_any_time(void)
 {
     for (size_t items = 0; items < 40; items++) {
@@ -464,6 +476,7 @@ SUITE(suite_memory)
 {
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 2000);
     RUN_TEST(one_allocation);
+    RUN_TEST(size_as_stated);
     RUN_TEST(destroy_at_any_time);
     RUN_TEST(every_allocation_fails_once);
     RUN_TEST(exact_workspace);
