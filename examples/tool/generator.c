@@ -63,6 +63,7 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(source->seed, stream + 1 + k);
     uint64_t seed = stream_seed(source->seed, stream);
+    fail_about[0] = '\0'; /* what goes wrong meanwhile may be about another seed */
     char *text = program_draw(source->program, seed, next, &bytes);
     snprintf(fail_about, sizeof fail_about, "seed %llu: ", (unsigned long long)seed);
     if (text[strspn(text, " \t\r\n")] == '\0')
@@ -136,16 +137,15 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
    many times over, so data sets whose rows are all alike do not count. */
 static void check_repetition(generator *g, const npksd_real *rows, size_t n, size_t m)
 {
+    const program_settings *p = &g->comparison->settings->program;
     size_t bytes = m * sizeof *rows, r = 1;
     while (r < n && memcmp(rows, rows + r * m, bytes) == 0)
         r++;
     int equal = g->last_rows && r < n && memcmp(g->last_rows, rows, n * bytes) == 0;
     g->equal_calls = equal ? g->equal_calls + 1 : 0;
     if (g->equal_calls == SUSPICIOUS)
-        fail("the generator prints the same rows for every seed. It must use {seed} in CMD, the "
-             "environment "
-             "variable NPKSD_SEED or, with --server, the second number of each line: %s",
-             g->comparison->settings->program.command);
+        fail("the generator prints the same rows for every seed. It must use %s: %s", seed_words(p),
+             p->command);
     g->last_rows = (npksd_real *)memory(g->last_rows, n * m, sizeof *rows);
     memcpy(g->last_rows, rows, n * bytes);
 }
@@ -186,8 +186,8 @@ static void check_seed(generator *g, const npksd_real *rows, size_t bytes)
     if (memcmp(rows, again.rows, bytes) != 0)
         note(&g->comparison->notes,
              "The generator prints other rows when it is given the same seed: the answer is valid, "
-             "but cannot "
-             "be repeated. Let it use {seed}.");
+             "but cannot be repeated. Let it use %s.",
+             seed_words(&g->comparison->settings->program));
     data_free(&again);
 }
 

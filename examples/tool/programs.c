@@ -233,6 +233,12 @@ const char *rows_words(const program_settings *p)
                      : "{rows} in CMD, or the environment variable NPKSD_ROWS";
 }
 
+const char *seed_words(const program_settings *p)
+{
+    return p->server ? "the second number of each line that it reads"
+                     : "{seed} in CMD, or the environment variable NPKSD_SEED";
+}
+
 /* Counts lines; an empty one ends the answer of a server. */
 static void look_at(program *p, job *j, size_t from)
 {

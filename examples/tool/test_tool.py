@@ -1416,6 +1416,25 @@ def test_programs():
         check("children end with the tool", False)
 
 
+def test_simulators():
+    """Programs of a later round."""
+    quick = ("--replicates", 39, "--fit-rows", 400, "--pilot", 20)
+    text("sim.csv", csv([[random.Random(k).random(), random.Random(k + 99).random()] for k in range(60)], NAMES))
+
+    # messages name the seed that they are about, or none
+    said = refuse("a program that fails later", "the generator failed with exit status 3: ", "sim.csv",
+                  "--generator", f"test -e once && exit 3; touch once; {UNIFORM}", *quick)
+    check("a program that fails later: no other seed", "seed " not in said.split("exit status")[0], said)
+
+    # where the seed is
+    server = ("import random, sys\nfor line in sys.stdin:\n    rows, seed = map(int, line.split())\n    dice = {}\n"
+              "    for _ in range(rows): print(dice.random(), dice.random(), sep=',')\n    print(flush=True)\n")
+    text("hidden.py", server.format("random.Random()"))
+    got = answer("a server with hidden state", "sim.csv", "--server", f"{sys.executable} hidden.py", *quick)
+    check("a server with hidden state: advice", noted(got, "Let it use the second number of each line that it reads."),
+          got.get("notes"))
+
+
 def test_program_columns():
     """With a program nothing depends on the recording."""
     make = ("awk 'BEGIN { srand({seed}); split(\"red green blue\", c, \" \"); print \"id,size,colour\"; "
@@ -1914,7 +1933,8 @@ def main():
                      test_dates, test_dialects_of_programs, test_exports, test_newcomers, test_more_newcomers,
                      test_defects, test_report_files, test_copies,
                      test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
-                     test_program_columns, test_watch, test_help, test_progress, test_report, test_readme):
+                     test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,
+                     test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
             before = len(PASSED), len(FAILED)
