@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_AHEAD = 64, SUSPICIOUS = 16, KEPT_ROWS = 2000 };
+enum { MOST_AHEAD = 64, SUSPICIOUS = 16, SEEN = 1024, KEPT_ROWS = 2000 };
 #define PRELIMINARY_STREAM (UINT64_C(0xf1) << 56) /* of nobody else */
 
 typedef struct generator {
     comparison *comparison;
     const program_source *source;
     stream_rng random;
-    npksd_real *last_rows; /* what it printed last */
-    size_t equal_calls, kept_room;
+    uint64_t seen[SEEN]; /* what the last data sets hash to */
+    size_t calls, equal_calls;
 } generator;
 
 /* ======== seeds ======== */
@@ -133,21 +133,25 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     free(all);
 }
 
-/* The same rows for one seed after the other. A generator of rare events may well print one row
-   many times over, so data sets whose rows are all alike do not count. */
+/* The same rows for different seeds: of a clock, or of a small part of the seed. Data sets whose rows change often do
+   not repeat by chance; others may (rare events), and count only if one follows the other. */
 static void check_repetition(generator *g, const npksd_real *rows, size_t n, size_t m)
 {
     const program_settings *p = &g->comparison->settings->program;
-    size_t bytes = m * sizeof *rows, r = 1;
-    while (r < n && memcmp(rows, rows + r * m, bytes) == 0)
-        r++;
-    int equal = g->last_rows && r < n && memcmp(g->last_rows, rows, n * bytes) == 0;
-    g->equal_calls = equal ? g->equal_calls + 1 : 0;
+    size_t bytes = m * sizeof *rows, changes = 0;
+    uint64_t hash = hash_bytes(rows, n * bytes);
+    int equal = 0;
+    for (size_t r = 1; r < n; r++)
+        changes += memcmp(rows + (r - 1) * m, rows + r * m, bytes) != 0;
+    size_t back = changes >= SUSPICIOUS ? SEEN : changes > 0;
+    for (size_t k = 1; k <= back && k <= g->calls; k++)
+        equal |= g->seen[(g->calls - k) % SEEN] == hash;
+    g->seen[g->calls++ % SEEN] = hash;
+    g->equal_calls = equal ? g->equal_calls + 1 : back == SEEN ? g->equal_calls : 0;
     if (g->equal_calls == SUSPICIOUS)
-        fail("the generator prints the same rows for every seed. It must use %s: %s", seed_words(p),
-             p->command);
-    g->last_rows = (npksd_real *)memory(g->last_rows, n * m, sizeof *rows);
-    memcpy(g->last_rows, rows, n * bytes);
+        fail("the generator prints the same rows for different seeds (%d times in %zu data sets). It "
+             "must seed its random numbers with %s, and not with a clock: %s",
+             (int)SUSPICIOUS, g->calls, seed_words(p), p->command);
 }
 
 /* The first rows are kept for pictures and means. */
@@ -227,7 +231,6 @@ npksd_status test_generator(comparison *c, npksd_options *options, const program
     npksd_status status =
         npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
                             options, &c->result, &c->diagnosis, c->null_values);
-    free(g.last_rows);
     return status;
 }
 
@@ -238,5 +241,4 @@ void watch_program(watcher *w, comparison *c, const npksd_options *options,
     npksd_options o = *options;
     start_generator(&g, c, &o, source);
     take_blob(w, draw_data_set, &g, &o);
-    free(g.last_rows);
 }

@@ -1302,7 +1302,7 @@ def test_generators():
     bad("that is silent", "printed nothing", "true")
     bad("that is a server", "printed nothing. If it reads lines \"rows seed\", is it meant for --server?", AWK_SERVER)
     bad("that miscounts", "printed 2 rows, but was asked for 40", "printf 'a,b\\n1,2\\n3,4\\n'")
-    bad("that repeats itself", ["the same rows for every seed", "{seed}"],
+    bad("that repeats itself", ["the same rows for different seeds", "{seed}"],
         UNIFORM.replace("{seed}", "7"))
     bad("with other columns", 'the generator\'s output has none of that name',
         "echo a,c; " + UNIFORM)
@@ -1396,7 +1396,7 @@ def test_programs():
     check("its decimal commas are noted", noted(got, "Numbers of the generator's output have decimal commas"),
           got.get("notes"))
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
-    bad("that serves the same rows", "the same rows for every seed", "--server",
+    bad("that serves the same rows", "the same rows for different seeds", "--server",
         AWK_SERVER.replace("seed=$seed", "seed=7"))
     got = answer("a program with a warning", recording, "--generator", f"echo beware >&2; {one_shot}", *quick)
     check("its warning is noted", noted(got, "standard error: beware"), got.get("notes"))
@@ -1433,6 +1433,20 @@ def test_simulators():
     got = answer("a server with hidden state", "sim.csv", "--server", f"{sys.executable} hidden.py", *quick)
     check("a server with hidden state: advice", noted(got, "Let it use the second number of each line that it reads."),
           got.get("notes"))
+
+    # seeds of which only a part is used, and clocks that tick every fourth data set
+    text("seeded.py", server.format("random.Random(seed % int(sys.argv[1]))"))
+    text("ticks.py", server.replace("\nfor", "\ncalls = 0\nfor").format("random.Random(calls // 4); calls += 1"))
+    for name, command in (("uses 10 seeds", "seeded.py 10"), ("is seeded by a clock", "ticks.py")):
+        refuse(f"a server that {name}", ["the same rows for different seeds (16 times in", "not with a clock",
+                                         "the second number"], "sim.csv", "--server", f"{sys.executable} {command}",
+               *quick)
+    answer("a server of 16 bits", "sim.csv", "--server", f"{sys.executable} seeded.py 65536", code=0)
+    # rare events repeat by nature
+    rare = "awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print (rand() < {}) }}'"
+    for file, rows, share in (("rare.csv", 40, 0.02), ("coins.csv", 6, 0.5)):
+        text(file, csv([[k % 3 // 2] for k in range(rows)], ["a"]))
+        answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
 
 
 def test_program_columns():
