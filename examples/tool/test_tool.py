@@ -1448,6 +1448,18 @@ def test_simulators():
         text(file, csv([[k % 3 // 2] for k in range(rows)], ["a"]))
         answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
 
+    # a program that memorised the recording
+    learnt = UNIFORM.replace("BEGIN {", "NR > 1 { row[n++] = $0 } END {").replace(
+        'print rand() "," rand()', "print row[int(n * rand())]") + " sim.csv"
+    got = answer("a program that memorised rows", "sim.csv", "--generator", learnt, *quick, code=0)
+    check("a program that memorised rows: warned", got.get("copies", {}).get("suspicious")
+          and noted(got, "2040 of the 2040 rows of the generator are observed rows", "it has never seen.")
+          and not noted(got, "MIRROR"), (got.get("copies"), got.get("notes")))
+    done = npksd("sim.csv", "--generator", learnt, *quick)
+    check("and above the verdict", b"\n! 2040 of the 2040 rows" in done.stdout, done.stdout)
+    got = answer("a program that did not", "sim.csv", "--generator", UNIFORM, *quick, code=0)
+    check("a program that did not: no warning", got.get("copies", {}).get("synthetic_rows") == 0, got.get("copies"))
+
 
 def test_program_columns():
     """With a program nothing depends on the recording."""
