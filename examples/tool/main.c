@@ -325,6 +325,11 @@ static void check_settings(const settings *s, const given_options *given)
              given->for_files, s->observed_file);
     if (!command && given->for_programs)
         fail("%s: with --generator or --server only", given->for_programs);
+    double alpha = (double)s->options.alpha;
+    if (alpha > 0 && 1 / ((double)s->options.replicates + 1) > alpha)
+        fail("--alpha %g needs --replicates %.10g or more: the smallest possible p is 1/(replicates "
+             "+ 1)",
+             alpha, ceil(1 / alpha) - 1);
 }
 
 /* --name value or --name=value; flags and files. */

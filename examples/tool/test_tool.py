@@ -419,8 +419,10 @@ def test_options():
     for option in ("--summary", "--estimator"):
         refuse(f"a function for {option}", "callback is for programs in C", *both, option, "callback")
     refuse("a field that is no option", "--kernel: there is no such option", *both, "--kernel", "imq")
-    refuse("a level that cannot be reached", "--replicates: 1/(replicates+1) > alpha", *both,
-           "--replicates", "9")
+    for arguments, words in ((("--replicates", "9"), "--alpha 0.05 needs --replicates 19 or more"),
+                             (("--alpha", "0.001"), "--alpha 0.001 needs --replicates 999 or more")):
+        refuse("a level that cannot be reached", words, *both, *arguments)
+        answer("a level that can", *both, *arguments, "--replicates", words.split()[-3])
     refuse("blocks longer than a file", "--block 70: same.csv has only 60 rows", *both, "--block",
            "70")
     refuse("too few blocks", "--block: so few blocks", "same.csv", "same.csv", "--block", "30")
