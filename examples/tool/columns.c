@@ -989,9 +989,13 @@ static void refuse_other_kind(const table *t, size_t row, size_t column, cell_ki
          "there. "
          "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
          "is a "
-         "category: --categories %.200s",
+         "category: --categories %.200s%s",
          t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type],
-         many[type], word, word);
+         many[type], word, word,
+         row == 0 && !t->named && !t->numbers && kind == CELL_TEXT
+             ? ". If line 1 holds the names of the columns, leave out --no-header; a program need "
+               "not print them"
+             : "");
 }
 
 /* A generator that prints 0 and 1 and a recording with true and false; known: it was found before. */

@@ -72,7 +72,8 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
              s->program.command);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
-        fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
+        fail("the generator printed %zu row%s%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
+             s->format.header == 1 ? " below a line of names (--header says that there is one)" : "",
              s->program.rows, rows_words(&s->program), s->program.command);
     int reordered = table_match(source->names, t);
     if (source->reordered && !t->named)

@@ -1450,6 +1450,12 @@ def test_simulators():
         text(file, csv([[k % 3 // 2] for k in range(rows)], ["a"]))
         answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
 
+    # names in the recording alone
+    refuse("--header and a program without names", "printed 59 rows below a line of names (--header says that there "
+           "is one), but was asked for 60", "sim.csv", "--generator", UNIFORM, *quick, "--header")
+    refuse("--no-header and a recording with names", "If line 1 holds the names of the columns, leave out --no-header",
+           "sim.csv", "--generator", UNIFORM, *quick, "--no-header")
+
     # a program that memorised the recording
     learnt = UNIFORM.replace("BEGIN {", "NR > 1 { row[n++] = $0 } END {").replace(
         'print rand() "," rand()', "print row[int(n * rand())]") + " sim.csv"
