@@ -237,6 +237,7 @@ void set_option(settings *s, const char *option, const char *value)
 
 static int read_flag(settings *s, const char *name)
 {
+    int header = s->format.header;
     if (strcmp(name, "--json") == 0)
         s->json = 1;
     else if (strcmp(name, "--quiet") == 0)
@@ -249,6 +250,8 @@ static int read_flag(settings *s, const char *name)
         s->format.header = 0;
     else
         return 0;
+    if (header >= 0 && header != s->format.header)
+        fail("--header and --no-header: one of them, not both");
     return 1;
 }
 

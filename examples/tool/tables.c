@@ -83,7 +83,7 @@ void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
     list->text = text;
-    while (*(text += strspn(text, " "))) {
+    while (*(text += strspn(text, " ,"))) {
         size_t length = strcspn(text, ","), used = length, k = list->count++;
         while (used && text[used - 1] == ' ')
             used--;

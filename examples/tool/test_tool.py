@@ -432,6 +432,10 @@ def test_options():
           and any("The last 5 rows of made.csv" in n for n in notes), notes)
     refuse("fit rows for files", "--fit-rows: with --generator or --server only", *both, "--fit-rows", "300")
     refuse("jobs for files", "--jobs: with --generator or --server only", *both, "--jobs", "2")
+    refuse("names and none", "--header and --no-header: one of them, not both", *both, "--header", "--no-header")
+    for items in ("a,,b", ",a,b,", " a , , b "):
+        check(f"empty places in {items}", names(answer(items, *both, "--columns", items)) == NAMES)
+    refuse("a list of nothing", "--columns: column names or numbers should follow", *both, "--columns", " , ")
     check("refuses two kinds of output", b"--json and --quiet" in npksd(*both, "--json", "--quiet").stderr)
     refuse("two programs", "there is a program already", "same.csv", "--generator", "x", "--server", "y")
     refuse("file and generator", "one of them, not both", *both, "--generator", "x")
