@@ -410,7 +410,9 @@ static const char *unit_hint(const char *text, char room[CELL_HINT])
         unit[--end] = '\0';
     if (is_invisible(unit))
         return "remove the invisible characters";
-    if (strcmp(unit, "()") == 0)
+    if (unit[blanks] == '-' && isdigit((unsigned char)*number)) /* -$5, - 5 */
+        snprintf(room, CELL_HINT, "write -%s", number);
+    else if (unit[blanks] == '(' && unit[end - 1] == ')')
         snprintf(room, CELL_HINT, "write -%s if it is negative", number);
     else
         snprintf(room, CELL_HINT, "remove the %s%s", unit + blanks,

@@ -933,6 +933,8 @@ def test_more_newcomers():
     for cell, hint in (("{} ms", "remove the ms and use one unit in all rows"), ("{}kg", "remove the kg and"),
                        ("\u00a5{}", "remove the \u00a5,"), ("'{}'", "remove the '',"), ("{}*", "remove the *,"),
                        ("({})", "write -1100 if it is negative"), ("\u2212{}", "write the minus sign as -"),
+                       ("(${})", "write -1100 if it is negative"), ("-${}", "write -1100, or"),
+                       ("- {}", "write -1100, or"), ("--{}", "remove the -,"),
                        ("np.float64({})", "print float(x), not NumPy's repr"), ("1:36.{}", "it looks like a duration"),
                        ("37:{1}:00", "it looks like a duration"), ("2 days 00:00:{1}", "it looks like a duration"),
                        ("PT{}M", "it looks like a duration"), ("05-Nov-{}", "write dates as 2024-05-31"),
