@@ -1169,12 +1169,23 @@ def test_candidates():
     check("--quiet: a p for each", npksd(*files, "--quiet").stdout.count(b"\n") == 3)
     page = Path("candidates.html").read_text()
     check("report: side by side", page.count("<section>") == 3 and "class='side'" in page)
+    # a short candidate is tested with fewer rows of the recording, the others are not
+    text("short.csv", csv(normal_rows(20, 2, 84), NAMES))
+    done = npksd("seen_c.csv", "short.csv", "near.csv", "--report", "short.html")
+    check("the rows of the recording", done.stdout.startswith(b"observed   seen_c.csv: 80 rows, 2 columns\n"),
+          done.stdout[:80])
+    check("and those that were used, for each",
+          re.findall(r"observed</td><td>seen_c.csv: (.*?),? \d columns", Path("short.html").read_text())
+          == ["80 rows, 40 used", "80 rows, 80 used"])
     # categories of all files together
     for name, words in (("k1.csv", "ab"), ("k2.csv", "ac"), ("k3.csv", "ad")):
         dice = random.Random(name)
         text(name, "k,x\n" + "".join(f"{dice.choice(words)},{dice.gauss(0, 1)!r}\n" for _ in range(100)))
     got = answer("categories of all files", "k1.csv", "k2.csv", "k3.csv", code=1)
     check("one encoding for all", all(len(c["columns"]) == 5 for c in got.get("candidates", [])))
+    text("k4.csv", "k,x\n" + "".join(f"{'abcdefghijklmnopqrstuvwxyz'[k % 26]},{k % 7}\n" for k in range(100)))
+    refuse("many values in one of the files", "more than 20 different texts in all files together", "k1.csv", "k2.csv",
+           "k4.csv")
 
 
 # ======== .npy ========

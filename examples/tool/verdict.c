@@ -470,7 +470,7 @@ static void print_source(const comparison *c)
         printf("generator  %s (%zu data sets)\n", command, c->program_calls);
         free(command);
     } else
-        printf("synthetic  %s: %zu rows\n", c->synthetic.file, c->synthetic.n);
+        printf("synthetic  %s: %zu rows\n", c->synthetic.file, c->synthetic.file_rows);
 }
 
 static void print_comparison(const comparison *c)
@@ -516,7 +516,7 @@ void print_text(const comparison *candidates, size_t count, const ranking *r)
         print_quiet(candidates, count);
         return;
     }
-    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.n,
+    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.file_rows,
            c->observed.m, PLURAL(c->observed.m));
     if (count == 1)
         print_source(c);
