@@ -613,8 +613,9 @@ static void refuse_units(const census *c, const char *word)
     free(more);
 }
 
-/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. */
-static void refuse_texts(const census *c, const char *words)
+/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. drawn: by
+   a program; otherwise another file than that of the census may have most of them. */
+static void refuse_texts(const census *c, const char *words, int drawn)
 {
     cell_kind kind = text_kind(c);
     const table *t = c->table[kind];
@@ -623,10 +624,11 @@ static void refuse_texts(const census *c, const char *words)
     const char *text = cell_text(t, row, place, room);
     int several = strchr(words, ',') != NULL, torn = t->columns == 1 && strchr(text, ' ');
     fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
-         "different texts the column is not taken as a category automatically%s. Leave %s out: "
+         "different texts%s the column is not taken as a category automatically%s. Leave %s out: "
          "--leave-out %s; or say that %s: --categories %s%s",
          t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
-         several ? ", nor are others like it" : "", several ? "them" : "it", words,
+         drawn ? "" : " in all files together", several ? ", nor are others like it" : "",
+         several ? "them" : "it", words,
          several ? "they are categories" : "it is one", words,
          torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
@@ -866,7 +868,7 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
                  c->name, cells.missing_word, word);
     }
     if (words)
-        refuse_texts(&refused, words);
+        refuse_texts(&refused, words, other);
     encoding_name(e);
 }
 
