@@ -628,8 +628,7 @@ static void refuse_texts(const census *c, const char *words, int drawn)
          "--leave-out %s; or say that %s: --categories %s%s",
          t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
          drawn ? "" : " in all files together", several ? ", nor are others like it" : "",
-         several ? "them" : "it", words,
-         several ? "they are categories" : "it is one", words,
+         several ? "them" : "it", words, several ? "they are categories" : "it is one", words,
          torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
 

@@ -94,7 +94,8 @@ static void check_copies(comparison *c)
             c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n,
             c->settings->program.command
                 ? " (If rows follow a fixed plan, such as a grid of times, all is well.)"
-                : " (The component MIRROR is left out here: it would notice little but the repeats.)");
+                : " (The component MIRROR is left out here: it would notice little but the "
+                  "repeats.)");
     if (c->warning)
         note(&c->notes, "%s", c->warning);
 }

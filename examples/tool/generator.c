@@ -72,8 +72,8 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
              s->program.command);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
-        fail("the generator printed %zu row%s%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
-             s->format.header == 1 ? " below a line of names (--header says that there is one)" : "",
+        fail("the generator printed %zu row%s%s, but was asked for %zu (%s): %s", t->n,
+             PLURAL(t->n), s->format.header == 1 ? " below a line of names (--header says so)" : "",
              s->program.rows, rows_words(&s->program), s->program.command);
     int reordered = table_match(source->names, t);
     if (source->reordered && !t->named)
@@ -150,8 +150,8 @@ static void check_repetition(generator *g, const npksd_real *rows, size_t n, siz
     g->seen[g->calls++ % SEEN] = hash;
     g->equal_calls = equal ? g->equal_calls + 1 : back == SEEN ? g->equal_calls : 0;
     if (g->equal_calls == SUSPICIOUS)
-        fail("the generator prints the same rows for different seeds (%d times in %zu data sets). It "
-             "must seed its random numbers with %s, and not with a clock: %s",
+        fail("the generator prints the same rows for different seeds (%d times in %zu data sets). "
+             "It must seed its random numbers with %s, and not with a clock: %s",
              (int)SUSPICIOUS, g->calls, seed_words(p), p->command);
 }
 

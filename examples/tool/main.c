@@ -330,8 +330,7 @@ static void check_settings(const settings *s, const given_options *given)
         fail("%s: with --generator or --server only", given->for_programs);
     double alpha = (double)s->options.alpha;
     if (alpha > 0 && 1 / ((double)s->options.replicates + 1) > alpha)
-        fail("--alpha %g needs --replicates %.10g or more: the smallest possible p is 1/(replicates "
-             "+ 1)",
+        fail("--alpha %g needs --replicates %.10g or more: no p is less than 1/(replicates + 1)",
              alpha, ceil(1 / alpha) - 1);
 }
 

@@ -315,8 +315,9 @@ static void finish_job(program *p, job *j)
     if (p->settings.server)
         refuse_early_end(j);
     if (j->bytes == 0)
-        fail("the generator printed nothing. If it reads lines \"rows seed\", is it meant for "
-             "--server? %s%s",
+        fail("the generator printed nothing. Its rows should come on standard output: if it writes "
+             "a file, add && cat FILE. If it reads lines \"rows seed\", is it meant for --server? "
+             "%s%s",
              j->command, quote_errors(j));
     j->state = JOB_DONE;
 }

@@ -1319,7 +1319,11 @@ def test_generators():
     bad("that does not exist", "exit status 127 (no such program)", "no-such-program-here")
     bad("that crashes", "ended by signal 9", "kill -9 $$")
     bad("that is silent", "printed nothing", "true")
-    bad("that is a server", "printed nothing. If it reads lines \"rows seed\", is it meant for --server?", AWK_SERVER)
+    bad("that is a server", ["printed nothing. ", "If it reads lines \"rows seed\", is it meant for --server?"],
+        AWK_SERVER)
+    bad("that writes a file", "if it writes a file, add && cat FILE.", UNIFORM + "> written.csv")
+    answer("a generator that does what it was told", "uniform.csv", "--generator",
+           UNIFORM + "> {seed}.csv && cat {seed}.csv && rm {seed}.csv", *quick, "--jobs", 3, code=0)
     bad("that miscounts", "printed 2 rows, but was asked for 40", "printf 'a,b\\n1,2\\n3,4\\n'")
     bad("that repeats itself", ["the same rows for different seeds", "{seed}"],
         UNIFORM.replace("{seed}", "7"))
@@ -1468,8 +1472,8 @@ def test_simulators():
         answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
 
     # names in the recording alone
-    refuse("--header and a program without names", "printed 59 rows below a line of names (--header says that there "
-           "is one), but was asked for 60", "sim.csv", "--generator", UNIFORM, *quick, "--header")
+    refuse("--header and a program without names", "printed 59 rows below a line of names (--header says "
+           "so), but was asked for 60", "sim.csv", "--generator", UNIFORM, *quick, "--header")
     refuse("--no-header and a recording with names", "If line 1 holds the names of the columns, leave out --no-header",
            "sim.csv", "--generator", UNIFORM, *quick, "--no-header")
 
