@@ -1052,10 +1052,13 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
              d->file, columns);
     note(list,
-         "%zu of the %zu rows of %s %s a missing value and %s left out (%s). --missing refuse "
+         "%zu of the %zu rows of %s %s a missing value and %s left out (%s). %s--missing refuse "
          "stops instead.",
          left_out, d->file_rows, d->file, left_out == 1 ? "has" : "have",
-         left_out == 1 ? "was" : "were", columns);
+         left_out == 1 ? "was" : "were", columns,
+         2 * left_out > d->file_rows
+             ? "To keep more rows, leave such columns out with --leave-out. "
+             : "");
     free(columns);
 }
 

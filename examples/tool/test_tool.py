@@ -703,6 +703,13 @@ def test_exports():
     check("a region NA without names: a value", "region=NA" in names(got) and not noted(got, "missing"),
           got.get("notes"))
 
+    # rows that a column with gaps costs
+    for gaps, said in ((31, True), (30, False)):
+        got = both_ways(f"{gaps} gaps", lambda count, seed: "a,b\n" + "".join(
+            f"{x!r},{'' if k < count * gaps // 60 else y}\n" for k, (x, y) in enumerate(normal_rows(count, 2, seed))))
+        check(f"{gaps} gaps: advice", noted(got, "To keep more rows, leave such columns out with --leave-out.") == said,
+              got.get("notes"))
+
     # grammar of missing values
     both_ways("one gap", lambda count, seed: csv(normal_rows(count, 2, seed)) + "1,\n",
               "1 of the 61 rows of way.csv has a missing value and was left out (column 2: 1 row).")
