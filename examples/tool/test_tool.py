@@ -130,6 +130,7 @@ def test_verdicts():
         done = npksd(file, "made.csv")
         said = done.stdout.decode()
         check(f"text: status {status}", done.returncode == status)
+        check("text: whose deviation", "shift: of the mean, in sd of both files together;" in said, said)
         check("text: verdict", ("- Not rejected: p =", "- REJECTED: p =")[status] in said)
         check("text: bullets", said.count("\n- ") == (3, 4)[status], said)
         check("text: what it does not mean",
@@ -1492,6 +1493,7 @@ def test_simulators():
           and noted(got, "2040 of the 2040 rows of the generator are observed rows", "it has never seen.")
           and not noted(got, "MIRROR"), (got.get("copies"), got.get("notes")))
     done = npksd("sim.csv", "--generator", learnt, *quick)
+    check("the deviation is that of the generator", b"shift: of the mean, in sd of the generator;" in done.stdout)
     check("and above the verdict", b"\n! 2040 of the 2040 rows" in done.stdout, done.stdout)
     got = answer("a program that did not", "sim.csv", "--generator", UNIFORM, *quick, code=0)
     check("a program that did not: no warning", got.get("copies", {}).get("synthetic_rows") == 0, got.get("copies"))
