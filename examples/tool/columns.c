@@ -735,8 +735,8 @@ static int counts_rows(const table *t, size_t column)
     for (size_t r = 0; r < t->n; r++) {
         cell_kind kind = cell_read(t, r, column, &value);
         first = r == 0 ? value : first;
-        if (kind != CELL_NUMBER || value != first + (double)r)
-            return 0;
+        if (kind != CELL_NUMBER || value != first + (double)r || (r > 0 && value == first))
+            return 0; /* 1e17 + 1 is 1e17 */
     }
     return t->n >= 10;
 }

@@ -675,6 +675,11 @@ def test_exports():
     got = answer("numbers and names of columns", "way.csv", "way_made.csv")
     check("numbers and names: by position", names(got) == NAMES and noted(got, "matched by position"), got.get("notes"))
 
+    # a large key that is the same everywhere counts nothing
+    got = both_ways("one large key", rows_of("key,a\n", lambda k, x, y: f"1234567890123456789,{x!r}\n"),
+                    "Constant, with the same value on both sides, and therefore ignored: key.")
+    check("one large key: no counter", names(got) == ["a", "key"] and not noted(got, "counts the rows"), got["notes"])
+
     # columns without names
     got = both_ways("a spreadsheet", rows_of("a,b,,\n", lambda k, x, y: f"{x!r},{y!r},,\n"),
                     "2 columns of way.csv have neither a name nor values and were left out")
