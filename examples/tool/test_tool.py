@@ -1490,6 +1490,14 @@ def test_simulators():
     refuse("--no-header and a recording with names", "If line 1 holds the names of the columns, leave out --no-header",
            "sim.csv", "--generator", UNIFORM, *quick, "--no-header")
 
+    # a program that prints decimal commas, and one whole number, between commas
+    text("three.csv", csv([[x, y, int(x > 0)] for x, y in normal_rows(60, 2, 1)]))
+    for numbers, said in (('"0,5,1,25," i', True), ('"0.5,1.25," i', False)):
+        words = refuse("five columns for three", "three.csv has 3 columns in use, the generator's output has ",
+                       "three.csv", "--generator", "awk 'BEGIN { while (i++ < {rows}) print " + numbers.replace(
+                           "i", "i" if said else 'i ",7,8"') + " }'", *quick)
+        check("five columns for three: why", ("Decimal commas?" in words) == said, words)
+
     # a program that memorised the recording
     learnt = UNIFORM.replace("BEGIN {", "NR > 1 { row[n++] = $0 } END {").replace(
         'print rand() "," rand()', "print row[int(n * rand())]") + " sim.csv"
