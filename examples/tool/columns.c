@@ -410,7 +410,9 @@ static const char *unit_hint(const char *text, char room[CELL_HINT])
         unit[--end] = '\0';
     if (is_invisible(unit))
         return "remove the invisible characters";
-    if (strcmp(unit, "()") == 0)
+    if (unit[blanks] == '-' && isdigit((unsigned char)*number)) /* -$5, - 5 */
+        snprintf(room, CELL_HINT, "write -%s", number);
+    else if (unit[blanks] == '(' && unit[end - 1] == ')')
         snprintf(room, CELL_HINT, "write -%s if it is negative", number);
     else
         snprintf(room, CELL_HINT, "remove the %s%s", unit + blanks,
@@ -611,8 +613,9 @@ static void refuse_units(const census *c, const char *word)
     free(more);
 }
 
-/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. */
-static void refuse_texts(const census *c, const char *words)
+/* Too many texts for a category, in the column of the census and perhaps in others: words names them all. drawn: by
+   a program; otherwise another file than that of the census may have most of them. */
+static void refuse_texts(const census *c, const char *words, int drawn)
 {
     cell_kind kind = text_kind(c);
     const table *t = c->table[kind];
@@ -621,11 +624,11 @@ static void refuse_texts(const census *c, const char *words)
     const char *text = cell_text(t, row, place, room);
     int several = strchr(words, ',') != NULL, torn = t->columns == 1 && strchr(text, ' ');
     fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
-         "different texts the column is not taken as a category automatically%s. Leave %s out: "
+         "different texts%s the column is not taken as a category automatically%s. Leave %s out: "
          "--leave-out %s; or say that %s: --categories %s%s",
          t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
-         several ? ", nor are others like it" : "", several ? "them" : "it", words,
-         several ? "they are categories" : "it is one", words,
+         drawn ? "" : " in all files together", several ? ", nor are others like it" : "",
+         several ? "them" : "it", words, several ? "they are categories" : "it is one", words,
          torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
 
@@ -732,8 +735,8 @@ static int counts_rows(const table *t, size_t column)
     for (size_t r = 0; r < t->n; r++) {
         cell_kind kind = cell_read(t, r, column, &value);
         first = r == 0 ? value : first;
-        if (kind != CELL_NUMBER || value != first + (double)r)
-            return 0;
+        if (kind != CELL_NUMBER || value != first + (double)r || (r > 0 && value == first))
+            return 0; /* 1e17 + 1 is 1e17 */
     }
     return t->n >= 10;
 }
@@ -864,7 +867,7 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
                  c->name, cells.missing_word, word);
     }
     if (words)
-        refuse_texts(&refused, words);
+        refuse_texts(&refused, words, other);
     encoding_name(e);
 }
 
@@ -989,9 +992,13 @@ static void refuse_other_kind(const table *t, size_t row, size_t column, cell_ki
          "there. "
          "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
          "is a "
-         "category: --categories %.200s",
+         "category: --categories %.200s%s",
          t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type],
-         many[type], word, word);
+         many[type], word, word,
+         row == 0 && !t->named && !t->numbers && kind == CELL_TEXT
+             ? ". If line 1 holds the names of the columns, leave out --no-header; a program need "
+               "not print them"
+             : "");
 }
 
 /* A generator that prints 0 and 1 and a recording with true and false; known: it was found before. */
@@ -1045,10 +1052,13 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
              d->file, columns);
     note(list,
-         "%zu of the %zu rows of %s %s a missing value and %s left out (%s). --missing refuse "
+         "%zu of the %zu rows of %s %s a missing value and %s left out (%s). %s--missing refuse "
          "stops instead.",
          left_out, d->file_rows, d->file, left_out == 1 ? "has" : "have",
-         left_out == 1 ? "was" : "were", columns);
+         left_out == 1 ? "was" : "were", columns,
+         2 * left_out > d->file_rows
+             ? "To keep more rows, leave such columns out with --leave-out. "
+             : "");
     free(columns);
 }
 

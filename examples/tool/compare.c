@@ -90,9 +90,12 @@ static void check_copies(comparison *c)
             "%zu of the %zu rows of %s are observed rows, number for number, which is far more "
             "than rows repeat by nature (within %s %zu of %zu rows occur more than once). If the "
             "source has memorised them, or the files overlap, p means nothing: test with rows "
-            "that it has never seen. (The component MIRROR is left out here: it would notice "
-            "little but the repeats.)",
-            c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n);
+            "that it has never seen.%s",
+            c->copies.rows, b->n, b->file, a->file, c->copies.repeated, a->n,
+            c->settings->program.command
+                ? " (If rows follow a fixed plan, such as a grid of times, all is well.)"
+                : " (The component MIRROR is left out here: it would notice little but the "
+                  "repeats.)");
     if (c->warning)
         note(&c->notes, "%s", c->warning);
 }
@@ -305,6 +308,7 @@ void compare_generator(comparison *c, const program_source *source)
     npksd_status status = test_generator(c, &options, source);
     measure_columns(c);
     check_constants(c);
+    check_copies(c);
     check_status(status);
     if (program_said(source->program))
         note(&c->notes, "The generator wrote to its standard error: %.200s",

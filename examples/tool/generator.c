@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_AHEAD = 64, SUSPICIOUS = 16, KEPT_ROWS = 2000 };
+enum { MOST_AHEAD = 64, SUSPICIOUS = 16, SEEN = 1024, KEPT_ROWS = 2000 };
 #define PRELIMINARY_STREAM (UINT64_C(0xf1) << 56) /* of nobody else */
 
 typedef struct generator {
     comparison *comparison;
     const program_source *source;
     stream_rng random;
-    npksd_real *last_rows; /* what it printed last */
-    size_t equal_calls, kept_room;
+    uint64_t seen[SEEN]; /* what the last data sets hash to */
+    size_t calls, equal_calls;
 } generator;
 
 /* ======== seeds ======== */
@@ -63,6 +63,7 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
     for (size_t k = 0; k + 1 < s->program.jobs; k++)
         next[k] = stream_seed(source->seed, stream + 1 + k);
     uint64_t seed = stream_seed(source->seed, stream);
+    fail_about[0] = '\0'; /* what goes wrong meanwhile may be about another seed */
     char *text = program_draw(source->program, seed, next, &bytes);
     snprintf(fail_about, sizeof fail_about, "seed %llu: ", (unsigned long long)seed);
     if (text[strspn(text, " \t\r\n")] == '\0')
@@ -71,7 +72,8 @@ static int draw_table(const program_source *source, const settings *s, uint64_t 
              s->program.command);
     table_parse(t, "the generator's output", text, bytes, &format);
     if (t->n != s->program.rows)
-        fail("the generator printed %zu row%s, but was asked for %zu (%s): %s", t->n, PLURAL(t->n),
+        fail("the generator printed %zu row%s%s, but was asked for %zu (%s): %s", t->n,
+             PLURAL(t->n), s->format.header == 1 ? " below a line of names (--header says so)" : "",
              s->program.rows, rows_words(&s->program), s->program.command);
     int reordered = table_match(source->names, t);
     if (source->reordered && !t->named)
@@ -132,22 +134,25 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     free(all);
 }
 
-/* The same rows for one seed after the other. A generator of rare events may well print one row
-   many times over, so data sets whose rows are all alike do not count. */
+/* The same rows for different seeds: of a clock, or of a small part of the seed. Data sets whose rows change often do
+   not repeat by chance; others may (rare events), and count only if one follows the other. */
 static void check_repetition(generator *g, const npksd_real *rows, size_t n, size_t m)
 {
-    size_t bytes = m * sizeof *rows, r = 1;
-    while (r < n && memcmp(rows, rows + r * m, bytes) == 0)
-        r++;
-    int equal = g->last_rows && r < n && memcmp(g->last_rows, rows, n * bytes) == 0;
-    g->equal_calls = equal ? g->equal_calls + 1 : 0;
+    const program_settings *p = &g->comparison->settings->program;
+    size_t bytes = m * sizeof *rows, changes = 0;
+    uint64_t hash = hash_bytes(rows, n * bytes);
+    int equal = 0;
+    for (size_t r = 1; r < n; r++)
+        changes += memcmp(rows + (r - 1) * m, rows + r * m, bytes) != 0;
+    size_t back = changes >= SUSPICIOUS ? SEEN : changes > 0;
+    for (size_t k = 1; k <= back && k <= g->calls; k++)
+        equal |= g->seen[(g->calls - k) % SEEN] == hash;
+    g->seen[g->calls++ % SEEN] = hash;
+    g->equal_calls = equal ? g->equal_calls + 1 : back == SEEN ? g->equal_calls : 0;
     if (g->equal_calls == SUSPICIOUS)
-        fail("the generator prints the same rows for every seed. It must use {seed} in CMD, the "
-             "environment "
-             "variable NPKSD_SEED or, with --server, the second number of each line: %s",
-             g->comparison->settings->program.command);
-    g->last_rows = (npksd_real *)memory(g->last_rows, n * m, sizeof *rows);
-    memcpy(g->last_rows, rows, n * bytes);
+        fail("the generator prints the same rows for different seeds (%d times in %zu data sets). "
+             "It must seed its random numbers with %s, and not with a clock: %s",
+             (int)SUSPICIOUS, g->calls, seed_words(p), p->command);
 }
 
 /* The first rows are kept for pictures and means. */
@@ -186,8 +191,8 @@ static void check_seed(generator *g, const npksd_real *rows, size_t bytes)
     if (memcmp(rows, again.rows, bytes) != 0)
         note(&g->comparison->notes,
              "The generator prints other rows when it is given the same seed: the answer is valid, "
-             "but cannot "
-             "be repeated. Let it use {seed}.");
+             "but cannot be repeated. Let it use %s.",
+             seed_words(&g->comparison->settings->program));
     data_free(&again);
 }
 
@@ -227,7 +232,6 @@ npksd_status test_generator(comparison *c, npksd_options *options, const program
     npksd_status status =
         npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
                             options, &c->result, &c->diagnosis, c->null_values);
-    free(g.last_rows);
     return status;
 }
 
@@ -238,5 +242,4 @@ void watch_program(watcher *w, comparison *c, const npksd_options *options,
     npksd_options o = *options;
     start_generator(&g, c, &o, source);
     take_blob(w, draw_data_set, &g, &o);
-    free(g.last_rows);
 }

@@ -137,11 +137,11 @@ static void print_source(const comparison *c)
         line_text("generator", command);
         printf("    \"generator_calls\": %zu,\n", c->program_calls);
         free(command);
-        return;
+    } else {
+        line_text("synthetic", c->synthetic.file);
+        printf("    \"synthetic_rows\": %zu,\n    \"synthetic_rows_used\": %zu,\n",
+               c->synthetic.file_rows, c->synthetic.n);
     }
-    line_text("synthetic", c->synthetic.file);
-    printf("    \"synthetic_rows\": %zu,\n    \"synthetic_rows_used\": %zu,\n",
-           c->synthetic.file_rows, c->synthetic.n);
     printf("    \"copies\": { \"synthetic_rows\": %zu, \"repeated_observed_rows\": %zu, "
            "\"suspicious\": %s, "
            "\"same_file\": %s },\n",

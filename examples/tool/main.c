@@ -237,6 +237,7 @@ void set_option(settings *s, const char *option, const char *value)
 
 static int read_flag(settings *s, const char *name)
 {
+    int header = s->format.header;
     if (strcmp(name, "--json") == 0)
         s->json = 1;
     else if (strcmp(name, "--quiet") == 0)
@@ -249,6 +250,8 @@ static int read_flag(settings *s, const char *name)
         s->format.header = 0;
     else
         return 0;
+    if (header >= 0 && header != s->format.header)
+        fail("--header and --no-header: one of them, not both");
     return 1;
 }
 
@@ -325,6 +328,10 @@ static void check_settings(const settings *s, const given_options *given)
              given->for_files, s->observed_file);
     if (!command && given->for_programs)
         fail("%s: with --generator or --server only", given->for_programs);
+    double alpha = (double)s->options.alpha;
+    if (alpha > 0 && 1 / ((double)s->options.replicates + 1) > alpha)
+        fail("--alpha %g needs --replicates %.10g or more: no p is less than 1/(replicates + 1)",
+             alpha, ceil(1 / alpha) - 1);
 }
 
 /* --name value or --name=value; flags and files. */

@@ -233,6 +233,12 @@ const char *rows_words(const program_settings *p)
                      : "{rows} in CMD, or the environment variable NPKSD_ROWS";
 }
 
+const char *seed_words(const program_settings *p)
+{
+    return p->server ? "the second number of each line that it reads"
+                     : "{seed} in CMD, or the environment variable NPKSD_SEED";
+}
+
 /* Counts lines; an empty one ends the answer of a server. */
 static void look_at(program *p, job *j, size_t from)
 {
@@ -309,8 +315,9 @@ static void finish_job(program *p, job *j)
     if (p->settings.server)
         refuse_early_end(j);
     if (j->bytes == 0)
-        fail("the generator printed nothing. If it reads lines \"rows seed\", is it meant for "
-             "--server? %s%s",
+        fail("the generator printed nothing. Its rows should come on standard output: if it writes "
+             "a file, add && cat FILE. If it reads lines \"rows seed\", is it meant for --server? "
+             "%s%s",
              j->command, quote_errors(j));
     j->state = JOB_DONE;
 }

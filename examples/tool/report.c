@@ -182,9 +182,9 @@ static void settings_table(FILE *out, const comparison *candidates, size_t count
             "<code>");
     page_text(out, s->command);
     fprintf(out, "</code></td></tr>\n");
-    source_row(out, "observed", &candidates[0].observed);
     for (size_t k = 0; k < count; k++) {
         const comparison *c = &candidates[k];
+        source_row(out, "observed", &c->observed); /* a short candidate is tested with fewer */
         if (s->program.command) {
             fprintf(out, "<tr><td>generator</td><td><code>");
             page_text(out, s->program.command);

@@ -83,7 +83,7 @@ void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
     list->text = text;
-    while (*(text += strspn(text, " "))) {
+    while (*(text += strspn(text, " ,"))) {
         size_t length = strcspn(text, ","), used = length, k = list->count++;
         while (used && text[used - 1] == ' ')
             used--;
@@ -1007,13 +1007,15 @@ int same_first_line(const table *first, const table *other)
 int table_match(const table *first, table *other)
 {
     int changed = 0;
+    size_t row, column;
     if (!first->named || !other->named) {
         if (first->m != other->m)
             fail(
                 "%s has %zu column%s in use, %s has %zu. Both need the same columns; choose with "
                 "--columns or --leave-out%s",
                 first->file, first->m, PLURAL(first->m), other->file, other->m,
-                other->m == 2 * first->m && other->separator == ','
+                other->m > first->m && other->m <= 2 * first->m && other->separator == ','
+                        && !find_marked(other, '.', CELL_NUMBER, &row, &column)
                     ? ". Decimal commas? They can be read where columns are separated by semicolons"
                     : "");
         return 0;

@@ -130,6 +130,7 @@ def test_verdicts():
         done = npksd(file, "made.csv")
         said = done.stdout.decode()
         check(f"text: status {status}", done.returncode == status)
+        check("text: whose deviation", "shift: of the mean, in sd of both files together;" in said, said)
         check("text: verdict", ("- Not rejected: p =", "- REJECTED: p =")[status] in said)
         check("text: bullets", said.count("\n- ") == (3, 4)[status], said)
         check("text: what it does not mean",
@@ -419,8 +420,10 @@ def test_options():
     for option in ("--summary", "--estimator"):
         refuse(f"a function for {option}", "callback is for programs in C", *both, option, "callback")
     refuse("a field that is no option", "--kernel: there is no such option", *both, "--kernel", "imq")
-    refuse("a level that cannot be reached", "--replicates: 1/(replicates+1) > alpha", *both,
-           "--replicates", "9")
+    for arguments, words in ((("--replicates", "9"), "--alpha 0.05 needs --replicates 19 or more"),
+                             (("--alpha", "0.001"), "--alpha 0.001 needs --replicates 999 or more")):
+        refuse("a level that cannot be reached", words, *both, *arguments)
+        answer("a level that can", *both, *arguments, "--replicates", words.split()[-3])
     refuse("blocks longer than a file", "--block 70: same.csv has only 60 rows", *both, "--block",
            "70")
     refuse("too few blocks", "--block: so few blocks", "same.csv", "same.csv", "--block", "30")
@@ -430,6 +433,10 @@ def test_options():
           and any("The last 5 rows of made.csv" in n for n in notes), notes)
     refuse("fit rows for files", "--fit-rows: with --generator or --server only", *both, "--fit-rows", "300")
     refuse("jobs for files", "--jobs: with --generator or --server only", *both, "--jobs", "2")
+    refuse("names and none", "--header and --no-header: one of them, not both", *both, "--header", "--no-header")
+    for items in ("a,,b", ",a,b,", " a , , b "):
+        check(f"empty places in {items}", names(answer(items, *both, "--columns", items)) == NAMES)
+    refuse("a list of nothing", "--columns: column names or numbers should follow", *both, "--columns", " , ")
     check("refuses two kinds of output", b"--json and --quiet" in npksd(*both, "--json", "--quiet").stderr)
     refuse("two programs", "there is a program already", "same.csv", "--generator", "x", "--server", "y")
     refuse("file and generator", "one of them, not both", *both, "--generator", "x")
@@ -673,6 +680,11 @@ def test_exports():
     got = answer("numbers and names of columns", "way.csv", "way_made.csv")
     check("numbers and names: by position", names(got) == NAMES and noted(got, "matched by position"), got.get("notes"))
 
+    # a large key that is the same everywhere counts nothing
+    got = both_ways("one large key", rows_of("key,a\n", lambda k, x, y: f"1234567890123456789,{x!r}\n"),
+                    "Constant, with the same value on both sides, and therefore ignored: key.")
+    check("one large key: no counter", names(got) == ["a", "key"] and not noted(got, "counts the rows"), got["notes"])
+
     # columns without names
     got = both_ways("a spreadsheet", rows_of("a,b,,\n", lambda k, x, y: f"{x!r},{y!r},,\n"),
                     "2 columns of way.csv have neither a name nor values and were left out")
@@ -701,6 +713,13 @@ def test_exports():
     got = answer("a region NA without names", "way.csv", "way_made.csv", "--categories", "region")
     check("a region NA without names: a value", "region=NA" in names(got) and not noted(got, "missing"),
           got.get("notes"))
+
+    # rows that a column with gaps costs
+    for gaps, said in ((31, True), (30, False)):
+        got = both_ways(f"{gaps} gaps", lambda count, seed: "a,b\n" + "".join(
+            f"{x!r},{'' if k < count * gaps // 60 else y}\n" for k, (x, y) in enumerate(normal_rows(count, 2, seed))))
+        check(f"{gaps} gaps: advice", noted(got, "To keep more rows, leave such columns out with --leave-out.") == said,
+              got.get("notes"))
 
     # grammar of missing values
     both_ways("one gap", lambda count, seed: csv(normal_rows(count, 2, seed)) + "1,\n",
@@ -932,6 +951,8 @@ def test_more_newcomers():
     for cell, hint in (("{} ms", "remove the ms and use one unit in all rows"), ("{}kg", "remove the kg and"),
                        ("\u00a5{}", "remove the \u00a5,"), ("'{}'", "remove the '',"), ("{}*", "remove the *,"),
                        ("({})", "write -1100 if it is negative"), ("\u2212{}", "write the minus sign as -"),
+                       ("(${})", "write -1100 if it is negative"), ("-${}", "write -1100, or"),
+                       ("- {}", "write -1100, or"), ("--{}", "remove the -,"),
                        ("np.float64({})", "print float(x), not NumPy's repr"), ("1:36.{}", "it looks like a duration"),
                        ("37:{1}:00", "it looks like a duration"), ("2 days 00:00:{1}", "it looks like a duration"),
                        ("PT{}M", "it looks like a duration"), ("05-Nov-{}", "write dates as 2024-05-31"),
@@ -1166,12 +1187,23 @@ def test_candidates():
     check("--quiet: a p for each", npksd(*files, "--quiet").stdout.count(b"\n") == 3)
     page = Path("candidates.html").read_text()
     check("report: side by side", page.count("<section>") == 3 and "class='side'" in page)
+    # a short candidate is tested with fewer rows of the recording, the others are not
+    text("short.csv", csv(normal_rows(20, 2, 84), NAMES))
+    done = npksd("seen_c.csv", "short.csv", "near.csv", "--report", "short.html")
+    check("the rows of the recording", done.stdout.startswith(b"observed   seen_c.csv: 80 rows, 2 columns\n"),
+          done.stdout[:80])
+    check("and those that were used, for each",
+          re.findall(r"observed</td><td>seen_c.csv: (.*?),? \d columns", Path("short.html").read_text())
+          == ["80 rows, 40 used", "80 rows, 80 used"])
     # categories of all files together
     for name, words in (("k1.csv", "ab"), ("k2.csv", "ac"), ("k3.csv", "ad")):
         dice = random.Random(name)
         text(name, "k,x\n" + "".join(f"{dice.choice(words)},{dice.gauss(0, 1)!r}\n" for _ in range(100)))
     got = answer("categories of all files", "k1.csv", "k2.csv", "k3.csv", code=1)
     check("one encoding for all", all(len(c["columns"]) == 5 for c in got.get("candidates", [])))
+    text("k4.csv", "k,x\n" + "".join(f"{'abcdefghijklmnopqrstuvwxyz'[k % 26]},{k % 7}\n" for k in range(100)))
+    refuse("many values in one of the files", "more than 20 different texts in all files together", "k1.csv", "k2.csv",
+           "k4.csv")
 
 
 # ======== .npy ========
@@ -1305,9 +1337,13 @@ def test_generators():
     bad("that does not exist", "exit status 127 (no such program)", "no-such-program-here")
     bad("that crashes", "ended by signal 9", "kill -9 $$")
     bad("that is silent", "printed nothing", "true")
-    bad("that is a server", "printed nothing. If it reads lines \"rows seed\", is it meant for --server?", AWK_SERVER)
+    bad("that is a server", ["printed nothing. ", "If it reads lines \"rows seed\", is it meant for --server?"],
+        AWK_SERVER)
+    bad("that writes a file", "if it writes a file, add && cat FILE.", UNIFORM + "> written.csv")
+    answer("a generator that does what it was told", "uniform.csv", "--generator",
+           UNIFORM + "> {seed}.csv && cat {seed}.csv && rm {seed}.csv", *quick, "--jobs", 3, code=0)
     bad("that miscounts", "printed 2 rows, but was asked for 40", "printf 'a,b\\n1,2\\n3,4\\n'")
-    bad("that repeats itself", ["the same rows for every seed", "{seed}"],
+    bad("that repeats itself", ["the same rows for different seeds", "{seed}"],
         UNIFORM.replace("{seed}", "7"))
     bad("with other columns", 'the generator\'s output has none of that name',
         "echo a,c; " + UNIFORM)
@@ -1401,7 +1437,7 @@ def test_programs():
     check("its decimal commas are noted", noted(got, "Numbers of the generator's output have decimal commas"),
           got.get("notes"))
     bad("that says too much", "behind the empty line", "--server", "read x; printf '1,2,3\\n\\n1,2,3\\n'; read x")
-    bad("that serves the same rows", "the same rows for every seed", "--server",
+    bad("that serves the same rows", "the same rows for different seeds", "--server",
         AWK_SERVER.replace("seed=$seed", "seed=7"))
     got = answer("a program with a warning", recording, "--generator", f"echo beware >&2; {one_shot}", *quick)
     check("its warning is noted", noted(got, "standard error: beware"), got.get("notes"))
@@ -1419,6 +1455,66 @@ def test_programs():
         time.sleep(0.01)
     else:
         check("children end with the tool", False)
+
+
+def test_simulators():
+    """Programs of a later round."""
+    quick = ("--replicates", 39, "--fit-rows", 400, "--pilot", 20)
+    text("sim.csv", csv([[random.Random(k).random(), random.Random(k + 99).random()] for k in range(60)], NAMES))
+
+    # messages name the seed that they are about, or none
+    said = refuse("a program that fails later", "the generator failed with exit status 3: ", "sim.csv",
+                  "--generator", f"test -e once && exit 3; touch once; {UNIFORM}", *quick)
+    check("a program that fails later: no other seed", "seed " not in said.split("exit status")[0], said)
+
+    # where the seed is
+    server = ("import random, sys\nfor line in sys.stdin:\n    rows, seed = map(int, line.split())\n    dice = {}\n"
+              "    for _ in range(rows): print(dice.random(), dice.random(), sep=',')\n    print(flush=True)\n")
+    text("hidden.py", server.format("random.Random()"))
+    got = answer("a server with hidden state", "sim.csv", "--server", f"{sys.executable} hidden.py", *quick)
+    check("a server with hidden state: advice", noted(got, "Let it use the second number of each line that it reads."),
+          got.get("notes"))
+
+    # seeds of which only a part is used, and clocks that tick every fourth data set
+    text("seeded.py", server.format("random.Random(seed % int(sys.argv[1]))"))
+    text("ticks.py", server.replace("\nfor", "\ncalls = 0\nfor").format("random.Random(calls // 4); calls += 1"))
+    for name, command in (("uses 10 seeds", "seeded.py 10"), ("is seeded by a clock", "ticks.py")):
+        refuse(f"a server that {name}", ["the same rows for different seeds (16 times in", "not with a clock",
+                                         "the second number"], "sim.csv", "--server", f"{sys.executable} {command}",
+               *quick)
+    answer("a server of 16 bits", "sim.csv", "--server", f"{sys.executable} seeded.py 65536", code=0)
+    # rare events repeat by nature
+    rare = "awk 'BEGIN {{ srand({{seed}}); while (i++ < {{rows}}) print (rand() < {}) }}'"
+    for file, rows, share in (("rare.csv", 40, 0.02), ("coins.csv", 6, 0.5)):
+        text(file, csv([[k % 3 // 2] for k in range(rows)], ["a"]))
+        answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
+
+    # names in the recording alone
+    refuse("--header and a program without names", "printed 59 rows below a line of names (--header says "
+           "so), but was asked for 60", "sim.csv", "--generator", UNIFORM, *quick, "--header")
+    refuse("--no-header and a recording with names", "If line 1 holds the names of the columns, leave out --no-header",
+           "sim.csv", "--generator", UNIFORM, *quick, "--no-header")
+
+    # a program that prints decimal commas, and one whole number, between commas
+    text("three.csv", csv([[x, y, int(x > 0)] for x, y in normal_rows(60, 2, 1)]))
+    for numbers, said in (('"0,5,1,25," i', True), ('"0.5,1.25," i', False)):
+        words = refuse("five columns for three", "three.csv has 3 columns in use, the generator's output has ",
+                       "three.csv", "--generator", "awk 'BEGIN { while (i++ < {rows}) print " + numbers.replace(
+                           "i", "i" if said else 'i ",7,8"') + " }'", *quick)
+        check("five columns for three: why", ("Decimal commas?" in words) == said, words)
+
+    # a program that memorised the recording
+    learnt = UNIFORM.replace("BEGIN {", "NR > 1 { row[n++] = $0 } END {").replace(
+        'print rand() "," rand()', "print row[int(n * rand())]") + " sim.csv"
+    got = answer("a program that memorised rows", "sim.csv", "--generator", learnt, *quick, code=0)
+    check("a program that memorised rows: warned", got.get("copies", {}).get("suspicious")
+          and noted(got, "2040 of the 2040 rows of the generator are observed rows", "it has never seen.")
+          and not noted(got, "MIRROR"), (got.get("copies"), got.get("notes")))
+    done = npksd("sim.csv", "--generator", learnt, *quick)
+    check("the deviation is that of the generator", b"shift: of the mean, in sd of the generator;" in done.stdout)
+    check("and above the verdict", b"\n! 2040 of the 2040 rows" in done.stdout, done.stdout)
+    got = answer("a program that did not", "sim.csv", "--generator", UNIFORM, *quick, code=0)
+    check("a program that did not: no warning", got.get("copies", {}).get("synthetic_rows") == 0, got.get("copies"))
 
 
 def test_program_columns():
@@ -1919,7 +2015,8 @@ def main():
                      test_dates, test_dialects_of_programs, test_exports, test_newcomers, test_more_newcomers,
                      test_defects, test_report_files, test_copies,
                      test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
-                     test_program_columns, test_watch, test_help, test_progress, test_report, test_readme):
+                     test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,
+                     test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
             before = len(PASSED), len(FAILED)

@@ -229,7 +229,8 @@ typedef struct program_settings {
     size_t rows, columns;
 } program_settings;
 
-const char *rows_words(const program_settings *p); /* how it learns how many rows to print */
+const char *rows_words(const program_settings *p); /* how it learns how many rows to print ... */
+const char *seed_words(const program_settings *p); /* ... and for which seed */
 program *program_open(const program_settings *settings);
 /* What it prints for a seed. next: seeds that will be wanted soon, as many as there are jobs. */
 char *program_draw(program *p, uint64_t seed, const uint64_t *next, size_t *bytes);

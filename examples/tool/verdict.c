@@ -34,7 +34,7 @@ static double from_pool(const comparison *c)
     return c->settings->program.command ? 1 : (a + b) / b;
 }
 
-/* Difference of the means, in standard deviations. */
+/* Difference of the means, in standard deviations of the generator or of both files together. */
 double column_shift(const comparison *c, size_t column)
 {
     double shift = (double)c->diagnosis.coordinate_shift[column] * from_pool(c);
@@ -389,8 +389,8 @@ static void print_columns(const comparison *c)
                    : " A changed\n  dependence marks every column that takes part in it.");
     if (count_related(c))
         printf("~ marked with them, but hardly changed by itself\n");
-    printf(
-        "  shift: of the mean, in standard deviations; distance: of the distributions, 0 to 1\n");
+    printf("  shift: of the mean, in sd of %s; distance: of the distributions, 0 to 1\n",
+           c->settings->program.command ? "the generator" : "both files together");
 }
 
 static void print_pairs(const comparison *c)
@@ -470,7 +470,7 @@ static void print_source(const comparison *c)
         printf("generator  %s (%zu data sets)\n", command, c->program_calls);
         free(command);
     } else
-        printf("synthetic  %s: %zu rows\n", c->synthetic.file, c->synthetic.n);
+        printf("synthetic  %s: %zu rows\n", c->synthetic.file, c->synthetic.file_rows);
 }
 
 static void print_comparison(const comparison *c)
@@ -516,7 +516,7 @@ void print_text(const comparison *candidates, size_t count, const ranking *r)
         print_quiet(candidates, count);
         return;
     }
-    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.n,
+    printf("observed   %s: %zu rows, %zu column%s\n", c->observed.file, c->observed.file_rows,
            c->observed.m, PLURAL(c->observed.m));
     if (count == 1)
         print_source(c);
