@@ -1488,6 +1488,10 @@ def test_simulators():
     for file, rows, share in (("rare.csv", 40, 0.02), ("coins.csv", 6, 0.5)):
         text(file, csv([[k % 3 // 2] for k in range(rows)], ["a"]))
         answer(f"{file}: repeated by nature", file, "--generator", rare.format(share), "--replicates", 199)
+    # ... beside a column that is the same in all data sets
+    text("hours.csv", csv([[k % 12, k % 40 // 39] for k in range(48)], ["hour", "alarm"]))
+    answer("rare events and hours: repeated by nature", "hours.csv", "--generator", "awk 'BEGIN { srand({seed}); print "
+           '"hour,alarm"; while (i < {rows}) print i++ % 12 "," (rand() < 0.02) }\'', "--replicates", 199)
 
     # names in the recording alone
     refuse("--header and a program without names", "printed 59 rows below a line of names (--header says "
