@@ -80,8 +80,8 @@
  * MEMORY
  *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
  *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
- *     samples add 4 bytes a row. A loaded blob needs about 40 %. init uses your block, at any
- *     address; create calls options.allocator once: a block aligned for npksd_real. Stack: 8 KiB.
+ *     samples add 4 bytes a row. A loaded blob needs 20 to 70 %. init uses your block, at any
+ *     address; create takes one of options.allocator, aligned for npksd_real. Stack: 12 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
@@ -106,8 +106,8 @@
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
- *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled by
- *     1e-6 (float 1e-3) of its value. NaN and infinity are refused, by bits. Correct to 1e-7 under
+ *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled so
+ *     that any other value shows. NaN and infinity are refused, by bits. Correct to 1e-7 under
  *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
@@ -125,9 +125,9 @@
  *     NPKSD_USE_CBLAS          the same, with cblas_?gemm
  *
  * ERRORS
- *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. An error leaves outputs untouched and frees
- *     memory. NPKSD_ERROR_ARGUMENT covers options (npksd_options_problem says which), NULL
- *     pointers, a missing sample_fn, indices out of range, and a diagnosis that was not prepared.
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. An error leaves outputs untouched (a new
+ *     tester is NULL) and frees memory. NPKSD_ERROR_ARGUMENT: options (npksd_options_problem says
+ *     which), NULL pointers, no sample_fn, indices out of range, a diagnosis that was not prepared.
  *     The verdict is never a status: it is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
@@ -328,7 +328,7 @@ typedef struct npksd_options {
     void *summary_user_data;
     size_t summary_dim;      /* ... and how many numbers it writes */
     int estimator;           /* NPKSD_ESTIMATOR_AUTO */
-    size_t degree;           /* 0: chosen (POLY 3; SPLINE 1, in t); at most 8 (SPLINE 3) */
+    size_t degree;           /* 0: chosen (POLY 3; SPLINE 1, in t); at most 8 (SPLINE, AUTO 3) */
     size_t basis;            /* 0: chosen (SPLINE 10, at least 4; RBF 24) */
     npksd_real ridge;        /* 0: chosen; else relative to the mean diagonal of the moments */
     npksd_score_fn score_fn; /* for NPKSD_ESTIMATOR_CALLBACK: the classical KSD */
@@ -411,8 +411,8 @@ NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
 /* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose
-   also says why (a single component: by a longer fit, other draws; not with stop_after). diagnosis
-   and its arrays may be NULL; null_values, if not NULL, receives result.replicates statistics. */
+   also says why; same result, but for an rng without seek_fn. Not with stop_after. diagnosis and
+   its arrays may be NULL; null_values, if not NULL, receives result.replicates statistics. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
                                           const npksd_real *synthetic, size_t rows, size_t m,
@@ -425,9 +425,9 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
 /* The same question when synthetic rows are all you have of the generator. Observed and synthetic
    rows form one pool: it is "the generator" of the diagnosis, the fit draws as many of its rows as
    it would from a generator, and a replicate is n rows of the pool, drawn without replacement.
-   Exact if rows (or blocks) from one source are exchangeable. With few synthetic rows, modes that
-   the generator lacks are harder to see: also look at result.out_of_range. Not with the wild
-   bootstrap. */
+   Exact if all rows (or blocks) of the pool are exchangeable, as independent ones are. With few
+   synthetic rows, modes that the generator lacks are harder to see: also look at out_of_range. Not
+   with the wild bootstrap. diagnose: other draws if neither MMD nor MARGIN is a component. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -437,8 +437,8 @@ NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t
 NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sample_fn,
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
-/* Is the generator fit for testing? Runs the test `runs` times (100 is a good number) on its own
-   data: few p-values may be small, not all of 16 or more 1; equal streams must give equal rows. */
+/* Is the generator fit for testing? Runs the test `runs` times (100 is a good number, 1e6 the most)
+   on its own data: few p-values may be small, not all of 16 be 1; equal streams give equal rows. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
@@ -489,9 +489,8 @@ NPKSD_API npksd_status npksd_tester_null(const npksd_tester *tester, npksd_real 
 NPKSD_API npksd_status npksd_tester_scores(npksd_tester *tester, const npksd_real *rows,
                                            size_t count, npksd_real *scores);
 /* The scores, fitted or score_fn's, at any rows (count x m), in the units of the rows; 0 for
-   coordinates not drawn. NPKSD_ERROR_STATE before the fit, and while a
-   replicate or a check is half done. If a callback fails, scores stay as they were; with count > n,
-   whole rows from the first on may have been written. */
+   coordinates not drawn. NPKSD_ERROR_STATE before the fit, and while a replicate or a check is half
+   done. If a callback fails, rows before it may have been written, if count > n. */
 
 NPKSD_API npksd_status npksd_tester_save(const npksd_tester *tester, void *buffer, size_t capacity,
                                          size_t *size);
@@ -540,7 +539,7 @@ NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real al
 NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
                                          npksd_real *memory, const npksd_result *result);
 /* The next recording, a result of npksd_tester_check. Add each once, in order; they must be
-   independent. memory (capacity numbers) belongs to it. Cost: b + recordings comparisons. The
+   independent. memory (capacity numbers) belongs to it. Cost: one look at the null values. The
    guarantee averages over testers: for one, the risk of a false alarm of E within 1000 recordings
    at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015 with 1999, so use more
    replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished, or memory is full:
@@ -1573,7 +1572,7 @@ typedef struct npksdi_number {
     unsigned char kind_;      /* NPKSD_COMPONENT_ */
     unsigned char u_;         /* STEIN, MOMENT: U rather than V */
     unsigned char two_sided_; /* small counts as much as large */
-    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its six */
+    unsigned char at_;        /* STEIN, MIRROR: kernel; MMD: band; MARGIN: which of its seven */
 } npksdi_number;
 
 enum {
@@ -1631,7 +1630,7 @@ typedef struct npksdi_ruler {
     X(npksd_real, gauge_mean_, owner->gauge_count_, 1, REALS(-all, all))                           \
     X(npksd_real, gauge_sd_, owner->gauge_count_, 1, REALS(gauge, all))                            \
     X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS(-3, 3))                               \
-    /* the null: width_ numbers of each replicate; one of them, raised and sorted */               \
+    /* the null: width_ numbers of each replicate; one of them, raised */                          \
     X(npksd_real, null_, owner->replicates_, owner->width_, REALS(-all, all))                      \
     X(npksd_real, sorted_, owner->replicates_, 1, LOCAL)
 
@@ -3230,12 +3229,12 @@ static void npksdi_gauge_add(npksdi_model *model, size_t l, npksd_real value, si
 
 /* Smallest deviation of a number, so that rounding gives a tie: r for what is linear in sums over
    rows, r^2 for sums of squares, r^4 for MMD; else the smallest whose square is a normal number. */
-static npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
+NPKSDI_APART npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
 {
-    const npksdi_number *number = model->number_ + l;
     const npksd_real r = 4 * NPKSDI_EPSILON / NPKSDI_TIE, tiny = NPKSD_SQRT(NPKSDI_TINY);
     if (l >= model->number_count_) /* of a column: score, and others */
         return l >= model->number_count_ + model->m_ ? r : tiny;
+    const npksdi_number *number = model->number_ + l;
     switch (number->kind_) {
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
     case NPKSD_COMPONENT_MARGIN: /* two-sided: sums over columns, of fourth powers up to 50 */
@@ -3790,12 +3789,13 @@ static size_t npksdi_shift(size_t rows, size_t k) /* k from 1: round(k rows / 17
 /* Median of squared distances, as a distance; 0: the mean, which may be 0 too. */
 static npksd_real npksdi_median_of(npksd_real *squares, size_t count)
 {
-    npksd_real mean = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         squares[i] = NPKSD_SQRT(squares[i]);
+    npksd_real median = count > 0 ? npksdi_median(squares, count) : 0, mean = 0;
+    if (!(median > 0)) /* the mean must not show the order of rows */
+        npksdi_sort(squares, count);
+    for (size_t i = 0; i < count; i++)
         mean += squares[i] / (npksd_real)count;
-    }
-    npksd_real median = count > 0 ? npksdi_median(squares, count) : 0;
     return median > 0 ? median : mean;
 }
 static void npksdi_set_bandwidth(npksdi_model *model, npksd_real sigma)
@@ -4909,7 +4909,7 @@ NPKSDI_DEF const char *npksd_samples_problem(const npksd_options *o, size_t n, s
     NPKSDI_REFUSE(observed == 0 || synthetic == 0, "block: longer than the rows there are");
     npksd_real choices = 1;
     for (size_t i = 1; i <= observed && 1 / choices > o->alpha; i++)
-        choices *= (npksd_real)(synthetic + i) / (npksd_real)i;
+        choices = choices * (npksd_real)(synthetic + i) / (npksd_real)i; /* a whole number */
     NPKSDI_REFUSE(1 / choices > o->alpha,
                   "block: so few blocks can be drawn in fewer than 1/alpha ways, and never reject");
     return NULL;

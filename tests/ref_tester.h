@@ -105,7 +105,7 @@ REF_FN int shape_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng
             if (kind == SHAPE_FAR)
                 x[i] = 1000 + x[i] / 8;
             if (kind == SHAPE_TRAJECTORY && r > 0)
-                x[i] += x[i - m] / 2;
+                x[i] += rows[(r - 1) * m + i] / 2;
         }
         if (kind == SHAPE_TIES)
             x[0] = (npksd_real)floor(2 * (double)x[0]) / 2;

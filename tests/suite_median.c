@@ -147,6 +147,26 @@ TEST median_of_one_number(void)
     PASS();
 }
 
+/* Most distances are 0: the mean of all takes over, and it does not show the order of rows either. */
+TEST order_of_rows_does_not_show(void)
+{
+    enum { COUNT = 40 };
+    npksd_real rows[COUNT] = { 0 }, first_order, other_order;
+    for (size_t a = 0; a < 10; a++)
+        rows[a * a % COUNT] = (npksd_real)(1 + a) / 7;
+    ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, COUNT, 1, NULL, &first_order));
+    ASSERT(first_order > 0 && first_order < 1);
+    for (size_t round = 1; round < COUNT; round++) {
+        npksd_real first = rows[0];
+        memmove(rows, rows + 1, (COUNT - 1) * sizeof *rows);
+        rows[COUNT - 1] = rows[COUNT / 2];
+        rows[COUNT / 2] = first;
+        ASSERT_STATUS(NPKSD_OK, npksd_median_distance(rows, COUNT, 1, NULL, &other_order));
+        ASSERT_MEM_EQ(&first_order, &other_order, sizeof first_order);
+    }
+    PASS();
+}
+
 static int dice_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     (void)user_data;
@@ -183,5 +203,6 @@ SUITE(suite_median)
     RUN_TEST(median_of_any_size);
     RUN_TEST(median_of_mixed_sizes);
     RUN_TEST(median_of_one_number);
+    RUN_TEST(order_of_rows_does_not_show);
     RUN_TEST(dice_with_default_fit);
 }

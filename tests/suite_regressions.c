@@ -388,6 +388,11 @@ TEST as_many_choices_as_replicates(void)
         ASSERT_FALSE(npksd_samples_problem(&options, 1, ways - 1, 1));
         ASSERT(npksd_samples_problem(&options, 1, ways - 2, 1));
     }
+    npksd_options options = small_options();
+    options.alpha = 1 / (npksd_real)2002; /* 5 of 14 */
+    options.replicates = 2001;
+    ASSERT_FALSE(npksd_options_problem(&options, 5, 1));
+    ASSERT_FALSE(npksd_samples_problem(&options, 5, 9, 1));
     PASS();
 }
 
