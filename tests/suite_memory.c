@@ -48,6 +48,11 @@ TEST size_as_stated(void)
 #endif
     ASSERT_STATUS(NPKSD_OK, npksd_tester_size(100, 3, NULL, &bytes));
     ASSERT(bytes < stated * 1024);
+    npksd_options options = npksd_default_options();
+    for (size_t before = 0; options.resample++ < 3; before = bytes) { /* columns of the pairs */
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(100, 20, &options, &bytes));
+        ASSERT(bytes > before && (before == 0 || bytes < before + 100 * 20 * sizeof(npksd_real)));
+    }
     PASS();
 }
 
