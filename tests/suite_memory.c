@@ -56,6 +56,18 @@ TEST size_as_stated(void)
     PASS();
 }
 
+/* 2 GB for 100,000 columns: too much for 32 bits, where it is no argument's fault. */
+TEST size_beyond_32_bits(void)
+{
+    size_t bytes = 7;
+    npksd_status status = npksd_tester_size(20, 100000, NULL, &bytes);
+    if (sizeof bytes > 4 || sizeof(npksd_real) == sizeof(float))
+        ASSERT(status == NPKSD_OK && bytes > 100000 * 20 * sizeof(npksd_real));
+    else
+        ASSERT(status == NPKSD_ERROR_MEMORY && bytes == 7);
+    PASS();
+}
+
 TEST destroy_at_any_time(void)
 {
     for (size_t items = 0; items < 40; items++) {
@@ -482,6 +494,7 @@ SUITE(suite_memory)
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 2000);
     RUN_TEST(one_allocation);
     RUN_TEST(size_as_stated);
+    RUN_TEST(size_beyond_32_bits);
     RUN_TEST(destroy_at_any_time);
     RUN_TEST(every_allocation_fails_once);
     RUN_TEST(exact_workspace);
