@@ -1222,8 +1222,8 @@ static npksd_real npksdi_find(npksd_real *v, size_t count, size_t k)
                 v[i++] = v[--j];
                 v[j] = value;
             }
-        low = k >= j ? i : low;
-        end = k < i ? j : end;
+        low = k >= j ? npksdi_max_size(i, low + 1) : low; /* -ffast-math and NaN: ends, too */
+        end = k < i ? npksdi_min_size(j, end - 1) : end;
     }
     return v[k];
 }
