@@ -81,7 +81,7 @@
  *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
  *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
  *     samples add 4 bytes a row. A loaded blob needs 20 to 70 %. init uses your block, at any
- *     address; create takes one of options.allocator, aligned for npksd_real. Stack: 12 KiB.
+ *     address; create takes one from options.allocator, aligned for npksd_real. Stack: 12 KiB.
  *
  * RANDOMNESS
  *     The built-in generator is Threefry-2x64-13: word i of stream s is a function of (seed, s, i).
@@ -1632,7 +1632,7 @@ typedef struct npksdi_ruler {
     X(npksd_real, gauge_skew_, owner->gauge_count_, 1, REALS(-3, 3))                               \
     /* the null: width_ numbers of each replicate; one of them, raised */                          \
     X(npksd_real, null_, owner->replicates_, owner->width_, REALS(-all, all))                      \
-    X(npksd_real, sorted_, owner->replicates_, 1, LOCAL)
+    X(npksd_real, raised_, owner->replicates_, 1, LOCAL)
 
 typedef struct npksdi_model {
     npksd_options options_; /* checked; scales are in kernel_ */
@@ -3390,23 +3390,23 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
     if (model->number_count_ > 1 || model->number_[0].two_sided_)
         return NPKSDI_TIE * npksdi_max(1, size);
     for (size_t r = 0; r < used; r++)
-        model->sorted_[r] = npksdi_abs(model->null_[r * model->width_]);
+        model->raised_[r] = npksdi_abs(model->null_[r * model->width_]);
     if (used > 0)
-        size = npksdi_max(size, npksdi_median(model->sorted_, used));
+        size = npksdi_max(size, npksdi_median(model->raised_, used));
     npksd_real least = NPKSDI_TIE * npksdi_rounding(model, 0);
     return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size,
                       npksdi_in_units(model, model->number_[0].kind_, least));
 }
 
-/* How many of the first `used` values of a column reach tau; they are left raised in sorted_. */
+/* How many of the first `used` values of a column reach tau; they are left raised in raised_. */
 static size_t npksdi_reached(const npksdi_model *model, size_t column, size_t used, npksd_real tau,
                              npksd_real tolerance)
 {
     size_t reached = 0;
     for (size_t r = 0; r < used; r++)
-        model->sorted_[r] = model->null_[r * model->width_ + column] + tolerance;
+        model->raised_[r] = model->null_[r * model->width_ + column] + tolerance;
     for (size_t r = 0; r < used; r++) /* as stored: a register may hold more digits */
-        reached += model->sorted_[r] >= tau;
+        reached += model->raised_[r] >= tau;
     return reached;
 }
 
@@ -3419,7 +3419,7 @@ static void npksdi_verdict(const npksdi_model *model, size_t used, size_t own, n
     size_t reached = npksdi_reached(model, 0, used, result->statistic, tolerance);
     size_t k = npksdi_largest_share(used + own, model->options_.alpha) + 1 - own;
     result->replicates = used;
-    result->threshold = npksdi_find(model->sorted_, used, used - npksdi_min_size(k, used));
+    result->threshold = npksdi_find(model->raised_, used, used - npksdi_min_size(k, used));
     result->p_value = npksdi_share(reached + own, used + own);
     npksdi_interval(reached, used, own, &result->p_low, &result->p_high);
     result->reject = result->p_value <= model->options_.alpha;

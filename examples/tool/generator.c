@@ -250,6 +250,12 @@ static void start_generator(generator *g, comparison *c, npksd_options *options,
     options->rng = follow_streams(&g->random, options->seed);
 }
 
+static void end_generator(generator *g)
+{
+    free(g->first_rows);
+    free(g->varies);
+}
+
 npksd_status test_generator(comparison *c, npksd_options *options, const program_source *source)
 {
     generator g;
@@ -257,8 +263,7 @@ npksd_status test_generator(comparison *c, npksd_options *options, const program
     npksd_status status =
         npksd_test_diagnose(c->observed.rows, c->observed.n, c->observed.m, draw_data_set, &g,
                             options, &c->result, &c->diagnosis, c->null_values);
-    free(g.first_rows);
-    free(g.varies);
+    end_generator(&g);
     return status;
 }
 
@@ -269,6 +274,5 @@ void watch_program(watcher *w, comparison *c, const npksd_options *options,
     npksd_options o = *options;
     start_generator(&g, c, &o, source);
     take_blob(w, draw_data_set, &g, &o);
-    free(g.first_rows);
-    free(g.varies);
+    end_generator(&g);
 }
