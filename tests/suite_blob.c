@@ -520,6 +520,51 @@ TEST blob_of_a_loaded_tester(size_t v)
     PASS();
 }
 
+/* A blob has the numbers that a caller's rng made, not the rng: it is the blob of the built-in one with this seed. */
+TEST blob_without_the_rng(size_t v)
+{
+    npksd_options options = variant_options(v);
+    blob plain, own;
+    caller_rng rng;
+    npksd_status status = make_blob(&plain, &options, SMALL_N, SMALL_M);
+    int callbacks =
+        options.estimator == NPKSD_ESTIMATOR_CALLBACK || options.summary == NPKSD_SUMMARY_CALLBACK;
+    ASSERT_STATUS(callbacks ? NPKSD_ERROR_STATE : NPKSD_OK, status);
+    if (callbacks)
+        PASS();
+    options.rng = caller_rng_start(&rng, options.seed, 1);
+    ASSERT_STATUS(NPKSD_OK, make_blob(&own, &options, SMALL_N, SMALL_M));
+    ASSERT(rng.seeks > 0);
+    ASSERT_EQ_FMT(plain.size, own.size, "%zu");
+    ASSERT_MEM_EQ(plain.bytes, own.bytes, plain.size);
+    free(plain.bytes);
+    free(own.bytes);
+    PASS();
+}
+
+/* Too little room: neither the buffer nor the size is written. */
+TEST save_into_too_little(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    size_t size = 0, written;
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, NULL, 0, &size));
+    unsigned char *buffer = (unsigned char *)malloc(size);
+    ASSERT(buffer);
+    memset(buffer, UNTOUCHED, size);
+    memset(&written, UNTOUCHED, sizeof written);
+    for (size_t less = 1; less <= size; less += size - 1) { /* by one byte, by all of them */
+        ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_save(tester, buffer, size - less, &written));
+        ASSERT(untouched(buffer, size) && untouched(&written, sizeof written));
+    }
+    npksd_tester_destroy(tester);
+    free(buffer);
+    PASS();
+}
+
 TEST shape_of_testers(void)
 {
     npksd_options options = small_options();
@@ -549,6 +594,8 @@ SUITE(suite_blob)
         RUN_TEST1(info_and_load_into, v);
         greatest_set_test_suffix(variant_name(v));
         RUN_TEST1(blob_of_a_loaded_tester, v);
+        greatest_set_test_suffix(variant_name(v));
+        RUN_TEST1(blob_without_the_rng, v);
     }
     RUN_TEST1(hostile_everywhere, 0);
     RUN_TEST1(hostile_everywhere, 1);
@@ -562,5 +609,6 @@ SUITE(suite_blob)
     RUN_TESTp(blob_of_one_more_bump, "rbf none", 2);
     RUN_TESTp(blob_of_one_more_bump, "rbf neighbours", 4);
     RUN_TESTp(blob_of_one_more_bump, "rbf all", 2);
+    RUN_TEST(save_into_too_little);
     RUN_TEST(shape_of_testers);
 }

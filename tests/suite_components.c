@@ -191,6 +191,7 @@ static const problem problems[] = {
     { "smoothed_counted", SHAPE_CHAIN, 20, 2, "smooth=0.5 fit_rows=50 stein mirror auto" },
     { "smoothed_stream", SHAPE_TIES, 30, 2, "smooth=0.25 fit_rows=1100 spline" },
     { "smoothed_redrawn", SHAPE_TIES, 17, 4, "smooth=0.125 resample=3 redraw auto" },
+    { "paper", SHAPE_CHAIN, 17, 3, "gauss scalar stein v scales=1 unscaled pilot=0" },
     { "only_stein_v", SHAPE_CHAIN, 17, 3, "stein v scales=1 pilot=0" },
     { "only_stein_v", SHAPE_CHAIN, 1, 3, "stein v scales=1 pilot=0" },
     { "only_stein_u", SHAPE_CHAIN, 17, 3, "stein scales=1 pilot=0" },

@@ -294,6 +294,38 @@ TEST rows_of_a_replicate(size_t v)
     PASS();
 }
 
+/* A generator with random numbers of its own, which one word of the rng seeds at the start of every call. */
+static int foreign_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    uint64_t word = rng->next_fn(rng->user_data);
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++) {
+        word = word * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        rows[i] = (npksd_real)(word >> 40);
+    }
+    return 0;
+}
+
+TEST numbers_of_its_own(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester = NULL;
+    npksd_result whole, pieces;
+    npksd_self_check_result check;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, foreign_sample, NULL, &options, &whole));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_tester_create(&tester, SMALL_N, SMALL_M, foreign_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    ASSERT_STATUS(NPKSD_OK, draw_in_pieces(tester, 4));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &pieces, NULL));
+    npksd_tester_destroy(tester);
+    ASSERT(same_result(&whole, &pieces));
+    ASSERT_STATUS(NPKSD_OK,
+                  npksd_self_check(SMALL_N, SMALL_M, foreign_sample, NULL, &options, 20, &check));
+    ASSERT(check.repeatable && !check.suspicious);
+    PASS();
+}
+
 /* ======== a check in steps ======== */
 
 typedef struct reasons {
@@ -780,6 +812,7 @@ SUITE(suite_determinism)
     run_variants();
     RUN_TEST1(trials_share_no_numbers, 0);
     RUN_TEST1(trials_share_no_numbers, 1);
+    RUN_TEST(numbers_of_its_own);
     RUN_TEST(early_stop_counts_the_same_null);
     RUN_TEST(a_pending_check);
     RUN_TEST(a_pending_check_fails);

@@ -329,6 +329,31 @@ TEST every_variant_is_good(void)
     PASS();
 }
 
+/* As the comments of npksd_options have them; all else is 0. */
+TEST defaults_as_stated(void)
+{
+    npksd_options found = npksd_default_options(), zero;
+    memset(&zero, 0, sizeof zero);
+    ASSERT_EQ_FMT((size_t)4000, found.fit_rows, "%zu");
+    ASSERT_EQ_FMT((size_t)499, found.replicates, "%zu");
+    ASSERT_EQ_FMT((size_t)200, found.pilot, "%zu");
+    ASSERT_EQ_FMT((size_t)1, found.block, "%zu");
+    ASSERT_IN_RANGE(0.05, (double)found.alpha, 1e-8);
+    ASSERT_EQ_FMT(1, found.standardize, "%d");
+    ASSERT_EQ_FMT((unsigned)NPKSD_COMPONENT_ALL, found.components, "%u");
+    ASSERT(found.seed == 0 && found.resample == 0 && !found.resample_redraw && !found.resample_distinct);
+    ASSERT(found.summary == NPKSD_SUMMARY_MEAN && found.estimator == NPKSD_ESTIMATOR_AUTO);
+    ASSERT(found.degree == 0 && found.basis == 0 && found.features == 0 && found.stop_after == 0);
+    ASSERT(found.kernel == NPKSD_KERNEL_GAUSS && found.form == NPKSD_FORM_VECTOR);
+    ASSERT(found.statistic == NPKSD_STATISTIC_U && found.calibration == NPKSD_CALIBRATE_MONTE_CARLO);
+    ASSERT(found.scale_count == 0 && !found.diagnose && !found.summary_fn && !found.score_fn);
+    ASSERT(!found.rng.next_fn && !found.rng.seek_fn && !found.allocator.alloc_fn && !found.allocator.free_fn);
+    ASSERT_MEM_EQ(&zero.ridge, &found.ridge, sizeof zero.ridge);
+    ASSERT_MEM_EQ(&zero.bandwidth, &found.bandwidth, sizeof zero.bandwidth);
+    ASSERT_MEM_EQ(&zero.smooth, &found.smooth, sizeof zero.smooth);
+    PASS();
+}
+
 TEST pilot_is_not_needed_for_one_number(void)
 {
     static const npksd_real one = 1;
@@ -365,6 +390,8 @@ TEST as_large_as_can_be(void)
     ASSERT(!npksd_options_problem(&options, 1, 4000000));
     ASSERT(npksd_options_problem(&options, 1, 4000001));
     ASSERT(npksd_options_problem(&options, 268435457, 1));
+    if (sizeof(size_t) > 4)
+        ASSERT(!npksd_options_problem(&options, 268435456, 1));
     PASS();
 }
 
@@ -1148,6 +1175,10 @@ TEST wild_bootstrap_without_generator(void)
 
 TEST status_texts(void)
 {
+    ASSERT_EQ_FMT(0, (int)NPKSD_OK, "%d");
+    ASSERT_EQ_FMT(1, (int)NPKSD_MORE, "%d");
+    ASSERT(NPKSD_ERROR_ARGUMENT < 0 && NPKSD_ERROR_MEMORY < 0 && NPKSD_ERROR_NONFINITE < 0 && NPKSD_ERROR_GENERATOR < 0
+           && NPKSD_ERROR_NUMERIC < 0 && NPKSD_ERROR_FORMAT < 0 && NPKSD_ERROR_STATE < 0);
     for (int status = NPKSD_ERROR_STATE; status <= NPKSD_MORE; status++) {
         const char *text = npksd_status_string((npksd_status)status);
         ASSERT(text && text[0]);
@@ -1184,6 +1215,7 @@ SUITE(suite_errors)
     run_table(0, bad_cases, sizeof bad_cases / sizeof bad_cases[0]);
     run_table(1, good_cases, sizeof good_cases / sizeof good_cases[0]);
     RUN_TEST(every_variant_is_good);
+    RUN_TEST(defaults_as_stated);
     RUN_TEST(pilot_is_not_needed_for_one_number);
     RUN_TEST(as_large_as_can_be);
     RUN_TEST(null_pointers_to_create);

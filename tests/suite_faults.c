@@ -17,7 +17,8 @@ typedef struct fault_world {
     uint64_t stuck_at; /* a bad word */
     npksd_rng_state state;
     npksd_rng rng;
-    jmp_buf *way_out; /* for seek_fn, once the test has set it */
+    jmp_buf *way_out; /* for seek_fn, once the test has set it ... */
+    size_t seeks;     /* ... after so many more of its calls */
     npksd_options options;
     int outputs_kept; /* set by a job: nothing was written */
     size_t failed_checks, good_checks;
@@ -33,7 +34,7 @@ static uint64_t faulty_word(void *user_data)
 static void faulty_seek(uint64_t stream, void *user_data)
 {
     fault_world *world = (fault_world *)user_data;
-    if (world->way_out)
+    if (world->way_out && world->seeks-- == 0)
         longjmp(*world->way_out, 1);
     world->rng.seek_fn(stream, world->rng.user_data);
 }
@@ -597,6 +598,57 @@ TEST left_by_a_jump(void)
     PASS();
 }
 
+/* Does a step or a worker, in this call of seek_fn, leave by a jump? */
+static int jumps_out(fault_world *world, npksd_tester *tester, size_t seeks, npksd_real *replicates)
+{
+    jmp_buf here;
+    npksd_worker worker;
+    memset(&worker, 0, sizeof worker);
+    world->way_out = &here;
+    world->seeks = seeks;
+    int left = setjmp(here);
+    if (left == 0 && replicates)
+        npksd_tester_replicates(tester, &worker, 0, FAULT_REPLICATES, replicates);
+    else if (left == 0)
+        npksd_tester_step(tester, SIZE_MAX);
+    world->way_out = NULL;
+    return left;
+}
+
+/* After step, destroy gives all memory back; after replicates, the tester goes on as if nothing had happened. */
+TEST left_in_step_or_replicates(void)
+{
+    npksd_real all[FAULT_REPLICATES], again[FAULT_REPLICATES];
+    npksd_worker worker;
+    fault_world world;
+    npksd_tester *tester;
+    size_t jumps = 0;
+    memset(&worker, 0, sizeof worker);
+    start_world(&world, WITH_FIT);
+    own_rng(&world, 1);
+    for (int left = 1; left; jumps++) {
+        ASSERT_STATUS(NPKSD_OK, make_tester(&world, &tester));
+        left = jumps_out(&world, tester, jumps, NULL);
+        npksd_tester_destroy(tester);
+        ASSERT_EQ(0u, world.heap.live + world.heap.wrong);
+    }
+    ASSERT_GT(jumps, (size_t)FAULT_REPLICATES + 2); /* fit, pilot and replicates */
+    ASSERT_STATUS(NPKSD_OK, make_tester(&world, &tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, FAULT_REPLICATES, all));
+    for (size_t seeks = 0; seeks < FAULT_REPLICATES; seeks++) {
+        ASSERT(jumps_out(&world, tester, seeks, again));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, FAULT_REPLICATES, again));
+        ASSERT_MEM_EQ(all, again, sizeof all);
+    }
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_step(tester, SIZE_MAX));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, again, FAULT_REPLICATES, NULL));
+    ASSERT_MEM_EQ(all, again, sizeof all);
+    npksd_tester_destroy(tester);
+    ASSERT_EQ(0u, world.heap.live + world.heap.wrong);
+    PASS();
+}
+
 SUITE(suite_faults)
 {
     draw_rows(data, FAULT_N, FAULT_M, test_seed + 8000);
@@ -610,4 +662,5 @@ SUITE(suite_faults)
     RUN_TEST1(replicates_before_a_failure, 1);
     RUN_TEST(stuck_draws_end);
     RUN_TEST(left_by_a_jump);
+    RUN_TEST(left_in_step_or_replicates);
 }

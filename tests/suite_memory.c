@@ -56,6 +56,84 @@ TEST size_as_stated(void)
     PASS();
 }
 
+static size_t size_of(size_t n, size_t fit_rows, size_t replicates)
+{
+    npksd_options options = npksd_default_options();
+    size_t bytes = 0;
+    options.fit_rows = fit_rows;
+    options.replicates = replicates;
+    return npksd_tester_size(n, 3, &options, &bytes) == NPKSD_OK ? bytes : 0;
+}
+
+/* With n, with the 1000 rows that are kept of the fit, with replicates; never with a square of them. */
+TEST size_grows_as_stated(void)
+{
+    enum { ROWS = 1024, PADDING = 1024 };
+    size_t first = size_of(2 * ROWS, 1000, 499) - size_of(ROWS, 1000, 499);
+    size_t second = size_of(4 * ROWS, 1000, 499) - size_of(2 * ROWS, 1000, 499);
+    ASSERT(first > 3 * ROWS * sizeof(npksd_real));
+    ASSERT_IN_RANGE(2.0 * (double)first, (double)second, PADDING);
+    ASSERT(size_of(100, 1000, 499) > size_of(100, 900, 499));
+    ASSERT_EQ_FMT(size_of(100, 1000, 499), size_of(100, 1000000, 499), "%zu");
+    first = size_of(100, 1000, 2 * ROWS) - size_of(100, 1000, ROWS);
+    second = size_of(100, 1000, 4 * ROWS) - size_of(100, 1000, 2 * ROWS);
+    ASSERT(first >= ROWS * sizeof(npksd_real));
+    ASSERT_IN_RANGE(2.0 * (double)first, (double)second, PADDING);
+    PASS();
+}
+
+/* What only drawing needs is not in a blob: less memory, whatever the options; 20 to 70 % in the shape of the header. */
+TEST loaded_is_smaller(void)
+{
+    for (size_t v = 0; v <= variant_count(); v++) {
+        int stated = v == variant_count();
+        npksd_options options = stated ? npksd_default_options() : variant_options(v);
+        size_t n = stated ? 100 : SMALL_N, bytes = 0, size = 0, loaded = 0;
+        npksd_tester *tester = NULL;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_size(n, SMALL_M, &options, &bytes));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, n, SMALL_M, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        if (npksd_tester_save(tester, NULL, 0, &size) == NPKSD_OK) { /* callbacks cannot be saved */
+            void *blob = malloc(size);
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_save(tester, blob, size, &size));
+            ASSERT_STATUS(NPKSD_OK, npksd_blob_info(blob, size, NULL, NULL, &loaded));
+            free(blob);
+            ASSERTm(stated ? "100 rows" : variant_name(v), loaded < bytes);
+            ASSERT(!stated || (loaded > bytes / 5 && loaded < bytes / 10 * 7));
+        }
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
+/* An allocator need not do more than align numbers. */
+static void *shifted_alloc(size_t bytes, void *unused)
+{
+    (void)unused;
+    char *block = (char *)malloc(bytes + sizeof(npksd_real));
+    return block ? block + sizeof(npksd_real) : NULL;
+}
+
+static void shifted_free(void *ptr, size_t bytes, void *unused)
+{
+    (void)bytes, (void)unused;
+    free((char *)ptr - sizeof(npksd_real));
+}
+
+TEST aligned_for_numbers(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        npksd_result plain, shifted;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &plain));
+        options.allocator.alloc_fn = shifted_alloc;
+        options.allocator.free_fn = shifted_free;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &shifted));
+        ASSERTm(variant_name(v), same_result(&plain, &shifted));
+    }
+    PASS();
+}
+
 /* 2 GB for 100,000 columns: too much for 32 bits, where it is no argument's fault. */
 TEST size_beyond_32_bits(void)
 {
@@ -494,6 +572,9 @@ SUITE(suite_memory)
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 2000);
     RUN_TEST(one_allocation);
     RUN_TEST(size_as_stated);
+    RUN_TEST(size_grows_as_stated);
+    RUN_TEST(loaded_is_smaller);
+    RUN_TEST(aligned_for_numbers);
     RUN_TEST(size_beyond_32_bits);
     RUN_TEST(destroy_at_any_time);
     RUN_TEST(every_allocation_fails_once);

@@ -233,19 +233,14 @@ TEST more_replicates(void)
     PASS();
 }
 
-/* STEIN, MIRROR and MOMENT alone are fitted to fewer rows than a diagnosis needs. */
-static int diagnose_is_free(const trial *t)
-{
-    return monte_carlo(t) && t->options.diagnose
-        && (t->options.components & (NPKSD_COMPONENT_MMD | NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR));
-}
+static int diagnoses(const trial *t) { return monte_carlo(t) && t->options.diagnose; }
 
 /* With reasons or without: p to the bit, T to 1e-9 (float 1e-3). */
 TEST without_diagnosis(void)
 {
     trials s;
     answer with, without;
-    for (trials_begin(&s, 80); trials_next(&s, diagnose_is_free);) {
+    for (trials_begin(&s, 80); trials_next(&s, diagnoses);) {
         ASSERT_STATUSm(about(&s.t), NPKSD_OK, plain_answer(&s.t, &with));
         s.t.options.diagnose = 0;
         ASSERT_STATUS(NPKSD_OK, plain_answer(&s.t, &without));
@@ -748,6 +743,40 @@ TEST units_of_samples(void)
     PASS();
 }
 
+/* What a diagnosis needs is drawn for MMD and MARGIN as well: p to the bit, T to 1e-9 (float 1e-3). */
+static int draws_for_columns(const trial *t)
+{
+    return monte_carlo(t) && t->options.diagnose
+        && (t->options.components & (NPKSD_COMPONENT_MMD | NPKSD_COMPONENT_MARGIN));
+}
+
+TEST samples_without_diagnosis(void)
+{
+    enum { ROWS = 30 };
+    trials s;
+    size_t tried = 0;
+    for (trials_begin(&s, 60); trials_next(&s, draws_for_columns);) {
+        npksd_real synthetic[ROWS * TRIAL_M];
+        npksd_result with, without;
+        reasons why;
+        trial_sample(synthetic, ROWS, s.t.m, &s.rng, &s.t.source);
+        if (npksd_samples_problem(&s.t.options, s.t.n, ROWS, s.t.m))
+            continue;
+        ASSERT_STATUSm(about(&s.t), NPKSD_OK,
+                       npksd_test_samples_diagnose(s.t.observed, s.t.n, synthetic, ROWS, s.t.m, &s.t.options, &with,
+                                                   ask(&why, &s.t.options), NULL));
+        s.t.options.diagnose = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_test_samples(s.t.observed, s.t.n, synthetic, ROWS, s.t.m, &s.t.options,
+                                                   &without));
+        ASSERTm(about(&s.t), agree("T", (double)with.statistic, (double)without.statistic,
+                                   either(1e-9, 1e-3) * (1 + fabs((double)with.statistic))));
+        ASSERT_MEM_EQm(about(&s.t), &with.p_value, &without.p_value, sizeof with.p_value);
+        tried++;
+    }
+    ASSERT(tried > 5);
+    PASS();
+}
+
 SUITE(suite_metamorphic)
 {
     RUN_TEST(other_steps);
@@ -769,4 +798,5 @@ SUITE(suite_metamorphic)
     RUN_TEST(power_is_many_checks);
     RUN_TEST(roles_of_blocks);
     RUN_TEST(units_of_samples);
+    RUN_TEST(samples_without_diagnosis);
 }

@@ -124,16 +124,64 @@ TEST options_for_samples(void)
 
 TEST default_options_by_null(void)
 {
-    npksd_result result;
+    npksd_options options = npksd_default_options();
+    npksd_result result, stated;
     npksd_self_check_result check;
     npksd_real synthetic[40];
     draw_rows(synthetic, 40, 1, test_seed + 9500);
     ASSERT_STATUS(NPKSD_OK, npksd_test(data, 5, 1, chain_sample, NULL, NULL, &result));
     ASSERT_EQ_FMT((size_t)499, result.replicates, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, 5, 1, chain_sample, NULL, &options, &stated));
+    ASSERT(same_result(&stated, &result));
     ASSERT_STATUS(NPKSD_OK, npksd_test_samples(data, 5, synthetic, 40, 1, NULL, &result));
     ASSERT_EQ_FMT((size_t)499, result.replicates, "%zu");
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(2, 1, chain_sample, NULL, NULL, 1, &check));
     ASSERT_EQ_FMT((size_t)1, check.runs, "%zu");
+    PASS();
+}
+
+/* The caller's array of scales may go as soon as there is a tester. */
+TEST scales_are_copied(void)
+{
+    npksd_result result[2];
+    for (int gone = 0; gone < 2; gone++) {
+        npksd_real scales[2] = { 1, (npksd_real)0.3 };
+        npksd_options options = quick_options();
+        options.scales = scales;
+        options.scale_count = 2;
+        npksd_tester *tester = make(&options);
+        ASSERT(tester);
+        if (gone)
+            memset(scales, UNTOUCHED, sizeof scales);
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result[gone], NULL));
+        npksd_tester_destroy(tester);
+    }
+    ASSERT(same_result(&result[0], &result[1]));
+    PASS();
+}
+
+/* A generator is asked for one whole data set a call, never for more or fewer rows. */
+static int whole_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    *(size_t *)user_data += count != SMALL_N || m != SMALL_M;
+    return chain_sample(rows, count, m, rng, NULL);
+}
+
+TEST whole_data_sets(void)
+{
+    for (size_t v = 0; v < variant_count(); v++) {
+        npksd_options options = variant_options(v);
+        npksd_result result;
+        npksd_self_check_result check;
+        npksd_power_result power;
+        size_t wrong = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, whole_sample, &wrong, &options, &result));
+        ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, whole_sample, &wrong, &options, 1, &check));
+        ASSERT_STATUS(NPKSD_OK, npksd_power(SMALL_N, SMALL_M, whole_sample, &wrong, whole_sample, &wrong, &options,
+                                            1, &power));
+        ASSERT_EQ_FMTm(variant_name(v), (size_t)0, wrong, "%zu");
+    }
     PASS();
 }
 
@@ -693,6 +741,8 @@ SUITE(suite_paths)
     RUN_TEST(rare_options);
     RUN_TEST(options_for_samples);
     RUN_TEST(default_options_by_null);
+    RUN_TEST(scales_are_copied);
+    RUN_TEST(whole_data_sets);
     RUN_TEST(scales_far_apart);
     RUN_TEST(waves_out_of_range);
     RUN_TEST(neighbours_not_drawn);

@@ -544,6 +544,28 @@ TEST scores_in_the_callers_units(int estimator)
 
 /* A picture of 28 x 28: scores are linear, so scores at the centre and one step along each axis
    give theta back, and (A + ridge) theta = -c can be checked for a few coordinates unsolved. */
+/* Scaled values end at 1e6 (float 1e4), on both sides: what is further out has the same score. */
+TEST far_values_are_clamped(void)
+{
+    npksd_options options = fit_options(100);
+    npksd_tester *tester;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS; /* a line */
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, 1, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    for (int side = -1; side < 2; side += 2) {
+        npksd_real limit = (npksd_real)(side * either(1e6, 1e4)), rows[3], scores[3];
+        rows[0] = limit / 2; /* the deviation is 1 or nearly so */
+        rows[1] = limit * 2;
+        rows[2] = limit * 1000;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 3, scores));
+        ASSERT_LT(1.5 * fabs((double)scores[0]), fabs((double)scores[1]));
+        ASSERT_LT(fabs((double)scores[1]), 3 * fabs((double)scores[0]));
+        ASSERT_MEM_EQ(&scores[1], &scores[2], sizeof scores[1]);
+    }
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 TEST many_coordinates(void)
 {
     enum { N = 40, M = 784, ROWS = 400, STEPS = M + 1 }; /* the ridge makes up for few rows */
@@ -635,5 +657,6 @@ SUITE(suite_scores)
     RUN_TEST(redrawn_coordinates_are_all_fitted);
     RUN_TESTp(scores_in_the_callers_units, NPKSD_ESTIMATOR_GAUSS);
     RUN_TESTp(scores_in_the_callers_units, NPKSD_ESTIMATOR_AUTO);
+    RUN_TEST(far_values_are_clamped);
     RUN_TEST(many_coordinates);
 }
