@@ -198,6 +198,7 @@ static enum greatest_test_res harmless(const unsigned char *bytes, size_t size, 
         ASSERT_EQ(0u, heap.live + heap.wrong);
         PASS();
     }
+    ASSERT_EQ_FMT((size_t)1, heap.asked.calls, "%zu");
     npksd_tester_shape(tester, &n, &m);
     ASSERT_EQ_FMT(n, told[0], "%zu");
     ASSERT_EQ_FMT(m, told[1], "%zu");

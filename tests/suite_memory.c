@@ -5,7 +5,7 @@ static npksd_real data[SMALL_N * SMALL_M];
 
 static int clean(const test_heap *heap) { return heap->live == 0 && heap->wrong == 0; }
 
-/* ======== one allocation at create, none after ======== */
+/* ======== one allocation at create, none after; one for a test in one call ======== */
 
 TEST one_allocation(void)
 {
@@ -34,6 +34,10 @@ TEST one_allocation(void)
         ASSERT_EQm(variant_name(v), 1u, heap.asked.calls);
         ASSERT_EQm(variant_name(v), 1u, heap.live);
         npksd_tester_destroy(tester);
+        ASSERTm(variant_name(v), clean(&heap));
+        ASSERT_STATUSm(variant_name(v), NPKSD_OK,
+                       npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
+        ASSERT_EQm(variant_name(v), 2u, heap.asked.calls);
         ASSERTm(variant_name(v), clean(&heap));
     }
     PASS();
