@@ -86,7 +86,7 @@ TEST size_grows_as_stated(void)
     PASS();
 }
 
-/* What only drawing needs is not in a blob: less memory, whatever the options; 20 to 70 % in the shape of the header. */
+/* What only drawing needs is not in a blob: less memory, whatever the options; 20 to 70 % in the header's shape. */
 TEST loaded_is_smaller(void)
 {
     for (size_t v = 0; v <= variant_count(); v++) {
