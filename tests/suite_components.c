@@ -201,6 +201,7 @@ static const problem problems[] = {
     { "only_moment", SHAPE_CHAIN, 17, 3, "moment v pilot=0" },
     { "only_moment_u", SHAPE_CHAIN, 3, 3, "moment pilot=0" },
     { "only_moment_uv", SHAPE_CHAIN, 17, 3, "moment uv" },
+    { "skewed_beyond_the_limit", SHAPE_SKEW, 2, 1, "moment uv pilot=100" },
     { "counted_rows", SHAPE_CHAIN, 17, 3, "stein mirror moment auto" },
     { "counted_rows", SHAPE_CHAIN, 100, 3, "stein mirror moment auto" },
     { "only_mmd", SHAPE_CHAIN, 17, 3, "mmd" },

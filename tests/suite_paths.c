@@ -712,6 +712,25 @@ TEST self_check_sees_it(void)
     PASS();
 }
 
+/* One number is enough: the last of a data set counts the calls. */
+static int counting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    size_t *calls = (size_t *)user_data;
+    chain_sample(rows, count, m, rng, NULL);
+    rows[count * m - 1] += (npksd_real)(*calls)++ / 1024;
+    return 0;
+}
+
+TEST self_check_compares_every_number(void)
+{
+    npksd_options options = quick_options();
+    npksd_self_check_result check;
+    size_t calls = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, counting_sample, &calls, &options, 2, &check));
+    ASSERT_FALSE(check.repeatable);
+    PASS();
+}
+
 TEST arguments_of_primitives(void)
 {
     npksd_options options = npksd_default_options();
@@ -763,5 +782,6 @@ SUITE(suite_paths)
     RUN_TEST(self_check_of_a_perfect_fit);
     RUN_TEST(self_check_p_value);
     RUN_TEST(self_check_sees_it);
+    RUN_TEST(self_check_compares_every_number);
     RUN_TEST(arguments_of_primitives);
 }

@@ -391,6 +391,26 @@ TEST equal_rows_far_out(int kernel)
     PASS();
 }
 
+/* A row far out costs the others few digits, first or last: distances are known to the square of the row's own. */
+TEST first_row_far_out(int kernel)
+{
+    enum { N = 100, M = 2 };
+    npksd_real rows[(N + 1) * M], scores[(N + 1) * M], first, last;
+    npksd_options options = npksd_default_options();
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 35);
+    options.kernel = kernel;
+    options.bandwidth = 1;
+    random_problem(&rng, ROWS_NORMAL, N, M, rows, scores);
+    rows[0] = (npksd_real)either(1e6, 300);
+    ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &first));
+    memcpy(rows + N * M, rows, M * sizeof *rows);
+    memcpy(scores + N * M, scores, M * sizeof *scores);
+    ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows + M, scores + M, N, M, NULL, &options, &last));
+    ASSERT_AGREE("statistic", last, first, either(1e-8, 1e-4));
+    PASS();
+}
+
 /* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
@@ -475,6 +495,8 @@ SUITE(suite_statistic)
     RUN_TEST(least_kernel_is_the_same);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_IMQ);
+    RUN_TESTp(first_row_far_out, NPKSD_KERNEL_GAUSS);
+    RUN_TESTp(first_row_far_out, NPKSD_KERNEL_IMQ);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(features_converge);
