@@ -80,7 +80,7 @@
  * MEMORY
  *     A tester is one block of npksd_tester_size bytes, 170 KiB for n = 100, m = 3. It grows with
  *     n m, min(fit_rows, 1000) m, replicates, and m p^2 for p score features, never with n^2; fixed
- *     samples add 4 bytes a row. A loaded blob needs 20 to 70 %. init uses your block, at any
+ *     samples add 4 bytes a row. A loaded blob needs less (67 KiB). init uses your block, at any
  *     address; create takes one from options.allocator, aligned for npksd_real. Stack: 12 KiB.
  *
  * RANDOMNESS
@@ -316,7 +316,7 @@ typedef struct npksd_options {
     uint64_t seed;               /* 0; every value is a valid seed */
     npksd_rng rng;               /* zero: built in */
     npksd_allocator allocator;   /* zero: malloc */
-    size_t fit_rows;             /* 4000; N, rows drawn to learn the scores, at least 2 */
+    size_t fit_rows;             /* 4000; N >= 2 rows to learn scores; fit sample: the first 1000 */
     size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
     size_t pilot;                /* 200; data sets to standardise the numbers, at least 2 */
     npksd_real alpha;            /* 0.05; level of result.reject */
@@ -359,7 +359,7 @@ typedef struct npksd_result {
     size_t replicates;    /* replicates used */
     npksd_real p_low, p_high; /* 95 % interval for p with unlimited replicates, same fit */
     npksd_real ksd2;         /* size of what STEIN sees: U at the base bandwidth; may be negative */
-    npksd_real out_of_range; /* share of observed rows outside the box of fit (synthetic) rows */
+    npksd_real out_of_range; /* share of rows outside the box of the fit sample (synthetic rows) */
     unsigned leading;        /* NPKSD_COMPONENT_ that attained the maximum */
     unsigned flags;          /* NPKSD_FLAG_ */
 } npksd_result;
@@ -541,7 +541,7 @@ NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tes
 /* The next recording, a result of npksd_tester_check. Add each once, in order; they must be
    independent. memory (capacity numbers) belongs to it. Cost: one look at the null values. The
    guarantee averages over testers: for one, the risk of a false alarm of E within 1000 recordings
-   at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.015 with 1999, so use more
+   at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.02 with 1999, so use more
    replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished, or memory is full:
    restart. NPKSD_ERROR_ARGUMENT: not the tester used before, a result that cannot be its own, or
    checks with random numbers that replicates do not share (smooth, resample_redraw, wild). */
