@@ -757,6 +757,35 @@ TEST unscaled_units_do_not_matter(const char *words)
     PASS();
 }
 
+/* Stratified sampling: one row in the middle of each of `count` strata, give or take a share of it. Data sets hardly
+   differ, yet by more than rounding: ten times the share is seen. */
+static int stratified_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *share)
+{
+    for (size_t k = 0; k < count * m; k++) {
+        double apart = *(const double *)share * ((double)npksd_uniform(rng) - 0.5);
+        rows[k] = (npksd_real)(((double)k + 0.5 + apart) / (double)count);
+    }
+    return 0;
+}
+
+TEST data_sets_that_hardly_differ(void)
+{
+    enum { N = 40 };
+    npksd_options options = npksd_default_options();
+    npksd_real rows[N];
+    npksd_result result;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 61);
+    double share = either(4e-6, 4e-3), wide = 10 * share;
+    options.components = NPKSD_COMPONENT_MMD;
+    options.replicates = 99;
+    options.seed = test_seed;
+    stratified_sample(rows, N, 1, &rng, &wide);
+    ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, 1, stratified_sample, &share, &options, &result));
+    ASSERT_IN_RANGE(0.01, (double)result.p_value, 1e-6);
+    PASS();
+}
+
 SUITE(suite_components)
 {
     RUN_TEST(stored_moments);
@@ -789,4 +818,5 @@ SUITE(suite_components)
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror mmd margin pair");
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror imq");
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror features=11");
+    RUN_TEST(data_sets_that_hardly_differ);
 }
