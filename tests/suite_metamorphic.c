@@ -95,8 +95,8 @@ static int near_answer(const answer *a, const answer *b, double bound)
         && agree("out of range", (double)a->result.out_of_range, (double)b->result.out_of_range, 0);
 }
 
-/* Column order[i] of a is column i of b, and so for pairs: the same p-values; statistic, shift, distance and correlations
-   within the bound. */
+/* Column order[i] of a is column i of b, and so for pairs: the same p-values; statistic, shift, distance and
+   correlations within the bound. */
 static int near_reasons(const reasons *a, const reasons *b, size_t m, const size_t *order, double bound)
 {
     static const char *const names[] = { "v_i", "column's p", "column's adjusted p", "shift", "distance" };
