@@ -1,7 +1,7 @@
 /*
- * Nasty null hypotheses: constant columns, ties, no mean, outliers, one row, two rows, rows that depend on each other, rare
- * events, copies. Every p-value must be super-uniform: P(p <= a) <= a, for each component alone and for all, with a
- * generator and with fixed samples. A test that cannot be run (its options are refused) is not a cell.
+ * Nasty null hypotheses: constant columns, ties, no mean, outliers, one row, two rows, rows that depend on each other,
+ * rare events, copies. Every p-value must be super-uniform: P(p <= a) <= a, for each component alone and for all, with
+ * a generator and with fixed samples. A test that cannot be run (its options are refused) is not a cell.
  *
  *     nasty TESTS PART PARTS     TESTS tests a cell; cells PART, PART + PARTS, ...
  *
