@@ -12,7 +12,8 @@ static unsigned long sweep(size_t every);
 #endif
 #include "fuzz.h"
 
-enum { N = 20, M = 3, BLOBS = 10, BLOB_MOST = 1 << 15 };
+/* A byte of the input chooses one of BLOBS (the corpus knows them by number); the sweep takes all MODELS. */
+enum { N = 20, M = 3, BLOBS = 10, MODELS = 12, BLOB_MOST = 1 << 15 };
 
 static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
 {
@@ -24,6 +25,7 @@ static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
 
 static npksd_options model_options(size_t which)
 {
+    static const npksd_real scales[] = { (npksd_real)0.25, 1, 2 };
     npksd_options o = npksd_default_options();
     o.fit_rows = 30;
     o.replicates = 19;
@@ -38,6 +40,14 @@ static npksd_options model_options(size_t which)
     case 7: o.kernel = NPKSD_KERNEL_IMQ, o.resample = 2, o.diagnose = 1; break;
     case 8: o.standardize = 0, o.form = NPKSD_FORM_SCALAR, o.resample = 1; break;
     case 9: o.resample = 2, o.resample_redraw = 1, o.smooth = (npksd_real)0.5; break;
+    case 10:
+        o.scales = scales, o.scale_count = 3, o.bandwidth = 2, o.statistic = NPKSD_STATISTIC_V;
+        o.summary = NPKSD_SUMMARY_NONE, o.degree = 2, o.components = 7; /* those of the scores */
+        break;
+    case 11:
+        o.statistic = NPKSD_STATISTIC_UV, o.resample = 2, o.resample_distinct = 1;
+        o.components = NPKSD_COMPONENT_MMD | NPKSD_COMPONENT_PAIR;
+        break;
     default: break;
     }
     return o;
@@ -145,8 +155,8 @@ static void use(npksd_tester *tester, fuzz_heap *heap)
 /* The blob of a model, made once. */
 static const unsigned char *model(size_t which, size_t *size)
 {
-    static unsigned char models[BLOBS][BLOB_MOST];
-    static size_t sizes[BLOBS];
+    static unsigned char models[MODELS][BLOB_MOST];
+    static size_t sizes[MODELS];
     if (sizes[which] == 0)
         sizes[which] = make_model(which, models[which]);
     *size = sizes[which];
@@ -189,7 +199,7 @@ static unsigned long sweep(size_t every)
     static const int steps[] = { 1, -1 };
     enum { WORDS = sizeof words / sizeof words[0], VALUES = WORDS + 2 };
     unsigned long cases = 0, number = 0;
-    for (size_t which = 0; which < BLOBS; which++) {
+    for (size_t which = 0; which < MODELS; which++) {
         size_t size = 0;
         const unsigned char *good = model(which, &size);
         unsigned char *bytes = (unsigned char *)malloc(size);

@@ -1,12 +1,13 @@
 /*
- * Calls of a tester in any order: the first byte chooses the options, every further one a call. Whatever came before, a
- * call that succeeds gives what it gives in a plain run (create, step, check), to the bit; one that comes too early says
- * NPKSD_ERROR_STATE and leaves its outputs as they were.
+ * Calls of a tester in any order: the first byte chooses the options and whether the rng is a caller's (with the words
+ * of the built-in one), every further one a call. Whatever came before, a call that succeeds gives what it gives in a
+ * plain run (create, step, check), to the bit; one that comes too early says NPKSD_ERROR_STATE and leaves its outputs
+ * as they were.
  */
 #include "fuzz.h"
 #include "options.h"
 
-enum { N = 10, M = 3, B = 19, WIDTH = M + 3, CALLS_MOST = 80, BLOB_MOST = 1 << 16 };
+enum { N = 10, M = 3, B = 19, WIDTH = M + 3, PAIRS = M * (M - 1) / 2, CALLS_MOST = 80, BLOB_MOST = 1 << 16 };
 
 static const char *const kinds[] = { "",
                                      "diagnose",
@@ -37,17 +38,100 @@ static npksd_options options_of(size_t kind)
     return options;
 }
 
+/* ======== a caller's rng ======== */
+
+typedef struct own_rng {
+    npksd_rng_state state;
+    npksd_rng inner;
+} own_rng;
+
+static uint64_t own_word(void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    return own->inner.next_fn(own->inner.user_data);
+}
+
+static void own_seek(uint64_t stream, void *user_data)
+{
+    own_rng *own = (own_rng *)user_data;
+    own->inner.seek_fn(stream, own->inner.user_data);
+}
+
+static npksd_rng own_begin(own_rng *own)
+{
+    npksd_rng rng = { own_word, own_seek, own };
+    own->inner = npksd_rng_seeded(&own->state, npksd_default_options().seed, 0);
+    return rng;
+}
+
 /* ======== the plain run ======== */
+
+/* What a check can tell; it is cleared first, padding and all, and so can be compared as bytes. */
+typedef struct answers {
+    npksd_real numbers[8], influence[N], columns[5][M], correlations[PAIRS][3];
+    size_t replicates, pair_count, pair_columns[PAIRS][2];
+    unsigned words[3];
+} answers;
 
 typedef struct plain_run {
     int made;
-    npksd_real rows[RECORDINGS][N * M], scores[N * M], null_values[B], influence[RECORDINGS][N];
-    npksd_result result[RECORDINGS];
+    npksd_real rows[RECORDINGS][N * M], scores[N * M], null_values[B];
+    answers checked[RECORDINGS];
 } plain_run;
 
-static npksd_tester *new_tester(size_t kind)
+/* Everything of a check, or of the end of a pending one (rows NULL); what is not asked for stays 0. */
+static npksd_status check(size_t kind, npksd_tester *tester, const npksd_real *rows, answers *out)
 {
     npksd_options options = options_of(kind);
+    answers a;
+    npksd_result r;
+    npksd_pair pairs[PAIRS];
+    npksd_diagnosis d;
+    memset(&a, 0, sizeof a);
+    memset(&d, 0, sizeof d);
+    memset(&r, MARK, sizeof r);
+    memset(a.influence, MARK, sizeof a.influence);
+    d.row_influence = a.influence;
+    if (options.diagnose) {
+        memset(a.columns, MARK, sizeof a.columns);
+        d.coordinate_statistic = a.columns[0];
+        d.coordinate_p = a.columns[1];
+        d.coordinate_p_adjusted = a.columns[2];
+        d.coordinate_shift = a.columns[3];
+        d.coordinate_distance = a.columns[4];
+        d.pairs = pairs;
+        d.pair_capacity = PAIRS;
+    }
+    npksd_status status = rows ? npksd_tester_check(tester, rows, &r, &d) : npksd_tester_check_end(tester, &r, &d);
+    if (status != NPKSD_OK) {
+        LAW(is_marked(&r, sizeof r) && is_marked(a.influence, sizeof a.influence) && d.pair_count == 0);
+        LAW(!options.diagnose || is_marked(a.columns, sizeof a.columns));
+        return status;
+    }
+    law_result(&r);
+    law_pairs(&d, M);
+    const npksd_real numbers[8] = { r.statistic, r.p_value, r.threshold, r.bandwidth,
+                                    r.p_low,     r.p_high,  r.ksd2,      r.out_of_range };
+    const unsigned words[3] = { (unsigned)r.reject, r.leading, r.flags };
+    memcpy(a.numbers, numbers, sizeof numbers);
+    memcpy(a.words, words, sizeof words);
+    a.replicates = r.replicates;
+    a.pair_count = d.pair_count;
+    for (size_t k = 0; k < d.pair_count; k++) {
+        a.pair_columns[k][0] = pairs[k].first;
+        a.pair_columns[k][1] = pairs[k].second;
+        a.correlations[k][0] = pairs[k].observed;
+        a.correlations[k][1] = pairs[k].expected;
+        a.correlations[k][2] = pairs[k].p_adjusted;
+    }
+    memcpy(out, &a, sizeof a);
+    return status;
+}
+
+static npksd_tester *new_tester(size_t kind, npksd_rng rng)
+{
+    npksd_options options = options_of(kind);
+    options.rng = rng;
     npksd_tester *tester = NULL;
     LAW(npksd_tester_create(&tester, N, M, sample, NULL, &options) == NPKSD_OK);
     return tester;
@@ -59,16 +143,14 @@ static const plain_run *plain(size_t kind)
     plain_run *run = &runs[kind];
     if (run->made)
         return run;
-    npksd_tester *tester = new_tester(kind);
+    const npksd_rng built_in = { NULL, NULL, NULL };
+    npksd_tester *tester = new_tester(kind, built_in);
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 77, kind);
     LAW(npksd_tester_step(tester, SIZE_MAX) == NPKSD_OK);
     for (size_t r = 0; r < RECORDINGS; r++) {
-        npksd_diagnosis diagnosis;
-        memset(&diagnosis, 0, sizeof diagnosis);
-        diagnosis.row_influence = run->influence[r];
         sample(run->rows[r], N, M, &rng, NULL);
-        LAW(npksd_tester_check(tester, run->rows[r], &run->result[r], &diagnosis) == NPKSD_OK);
+        LAW(check(kind, tester, run->rows[r], &run->checked[r]) == NPKSD_OK);
     }
     LAW(npksd_tester_scores(tester, run->rows[0], N, run->scores) == NPKSD_OK);
     if (!options_of(kind).calibration)
@@ -84,7 +166,8 @@ typedef struct sequence {
     const plain_run *run;
     npksd_tester *tester;
     size_t kind, pending; /* the recording of a check that is half done; RECORDINGS: none */
-    int finished, loaded;
+    int finished, own; /* own: a caller's rng */
+    own_rng rngs[2];   /* of the tester, of a worker */
     npksd_real values[B * WIDTH]; /* of replicates that were drawn and not merged yet */
     size_t first, count;
 } sequence;
@@ -95,39 +178,16 @@ static int early(npksd_status status)
     return status != NPKSD_OK;
 }
 
-static void law_answer(const sequence *s, npksd_status status, size_t r, const npksd_result *result,
-                       const npksd_real *influence)
-{
-    if (early(status)) {
-        LAW(is_marked(result, sizeof *result) && is_marked(influence, N * sizeof *influence));
-        return;
-    }
-    const npksd_result *expected = &s->run->result[r];
-    law_result(result);
-    LAW(memcmp(&result->statistic, &expected->statistic, sizeof result->statistic) == 0);
-    LAW(memcmp(&result->p_value, &expected->p_value, sizeof result->p_value) == 0);
-    LAW(memcmp(&result->threshold, &expected->threshold, sizeof result->threshold) == 0);
-    LAW(memcmp(&result->ksd2, &expected->ksd2, sizeof result->ksd2) == 0);
-    LAW(result->leading == expected->leading && result->flags == expected->flags);
-    LAW(memcmp(influence, s->run->influence[r], N * sizeof *influence) == 0);
-}
-
 /* r: the recording; RECORDINGS: the end of the pending check */
 static void call_check(sequence *s, size_t r)
 {
-    npksd_result result;
-    npksd_real influence[N];
-    npksd_diagnosis diagnosis;
-    memset(&result, MARK, sizeof result);
-    memset(influence, MARK, sizeof influence);
-    memset(&diagnosis, 0, sizeof diagnosis);
-    diagnosis.row_influence = influence;
     int ends = r == RECORDINGS;
-    npksd_status status = ends ? npksd_tester_check_end(s->tester, &result, &diagnosis)
-                               : npksd_tester_check(s->tester, s->run->rows[r], &result, &diagnosis);
+    answers found;
+    npksd_status status = check(s->kind, s->tester, ends ? NULL : s->run->rows[r], &found);
     LAW(ends || !s->finished || status == NPKSD_OK);
     LAW(!ends || s->pending < RECORDINGS || status == NPKSD_ERROR_STATE);
-    law_answer(s, status, ends ? s->pending % RECORDINGS : r, &result, influence);
+    if (!early(status))
+        LAW(memcmp(&found, &s->run->checked[ends ? s->pending : r], sizeof found) == 0);
     if (status == NPKSD_OK)
         s->pending = RECORDINGS;
 }
@@ -139,6 +199,8 @@ static void call_replicates(sequence *s, size_t first, size_t count)
     memset(&worker, 0, sizeof worker);
     worker.scratch = malloc(bytes > 0 ? bytes : 1);
     worker.scratch_bytes = bytes;
+    if (s->own)
+        worker.rng = own_begin(&s->rngs[1]);
     LAW(width <= WIDTH);
     s->count = 0;
     npksd_status status = npksd_tester_replicates(s->tester, &worker, first, count, s->values);
@@ -190,7 +252,7 @@ static void call_save(sequence *s)
     npksd_tester_destroy(s->tester);
     s->tester = loaded;
     s->pending = RECORDINGS;
-    s->finished = s->loaded = 1;
+    s->finished = 1;
     s->count = 0;
 }
 
@@ -211,9 +273,10 @@ static void call_step(sequence *s, size_t items)
 
 static void begin(sequence *s)
 {
-    s->tester = new_tester(s->kind);
+    const npksd_rng built_in = { NULL, NULL, NULL };
+    s->tester = new_tester(s->kind, s->own ? own_begin(&s->rngs[0]) : built_in);
     s->pending = RECORDINGS;
-    s->finished = s->loaded = 0;
+    s->finished = 0;
     s->count = 0;
 }
 
@@ -257,7 +320,9 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     fuzz_input in = { bytes, size, 0 };
     sequence s;
     memset(&s, 0, sizeof s);
-    s.kind = take_byte(&in) % KINDS;
+    unsigned first = take_byte(&in);
+    s.kind = first % KINDS;
+    s.own = first >= 128;
     s.run = plain(s.kind);
     begin(&s);
     for (int calls = 0; calls < CALLS_MOST && in.at < in.size; calls++)

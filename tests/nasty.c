@@ -1,7 +1,7 @@
 /*
- * Nasty null hypotheses: constant columns, ties, no mean, outliers, one row, two rows, rows that depend on each other, rare
- * events, copies. Every p-value must be super-uniform: P(p <= a) <= a, for each component alone and for all, with a
- * generator and with fixed samples. A test that cannot be run (its options are refused) is not a cell.
+ * Nasty null hypotheses: constant columns, ties, no mean, outliers, one row, two rows, rows that depend on each other,
+ * rare events, copies. Every p-value must be super-uniform: P(p <= a) <= a, for each component alone and for all, with
+ * a generator and with fixed samples. A test that cannot be run (its options are refused) is not a cell.
  *
  *     nasty TESTS PART PARTS     TESTS tests a cell; cells PART, PART + PARTS, ...
  *
@@ -69,6 +69,7 @@ static npksd_options options_of(const cell *c, uint64_t seed)
     options.replicates = REPLICATES;
     options.pilot = 5;
     options.components = c->components;
+    options.statistic = nulls[c->kind].n > 1 ? NPKSD_STATISTIC_U : NPKSD_STATISTIC_V; /* U needs two rows */
     options.estimator = NPKSD_ESTIMATOR_AUTO + (int)(seed % 5); /* all that learn scores, in turn */
     options.basis = options.estimator == NPKSD_ESTIMATOR_RBF ? 6 : 0;
     options.block = c->kind == DEPENDENT_ROWS ? BLOCK : 1;
