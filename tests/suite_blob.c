@@ -7,8 +7,8 @@ static npksd_real data[SMALL_N * SMALL_M];
 /* ======== a blob, and where its parts are ======== */
 
 enum {
-    BLOB_FORMAT = 8, BLOB_REAL = 12, BLOB_N = 32, BLOB_M = 40, BLOB_SCALE_COUNT = 104, BLOB_SUMMARY = 120,
-    BLOB_ESTIMATOR = 124, BLOB_REALS = 152
+    BLOB_FORMAT = 8, BLOB_REAL = 12, BLOB_SIZE = 16, BLOB_N = 32, BLOB_M = 40, BLOB_SCALE_COUNT = 104,
+    BLOB_SUMMARY = 120, BLOB_ESTIMATOR = 124, BLOB_REALS = 152
 };
 
 typedef struct blob {
@@ -94,6 +94,11 @@ TEST cut_anywhere(void)
     memcpy(longer, b.bytes, b.size);
     memset(longer + b.size, 0, 8);
     CHECK_CALL(no_blob(longer, b.size + 8));
+    for (size_t size = b.size - 8; size <= b.size + 8; size += 16) { /* signed, yet of no tester's length */
+        put_word(longer + BLOB_SIZE, size, 8);
+        sign_blob(longer, size);
+        CHECK_CALL(no_blob(longer, size));
+    }
     free(longer);
     free(b.bytes);
     PASS();
