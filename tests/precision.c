@@ -1,8 +1,9 @@
 /*
  * Float against double: the same random problems (trials.h) in both precisions, in one program. The file is compiled
  * twice, and the half in double compares. Random words are the same, so rows agree to float's rounding. T of the median
- * replicate must agree to BOUND of size and spread; single ones may not, as rounding can turn a decision (a normal number
- * of the tail, a place among edges); and p must agree up to the replicates as close to T as that, and TURNED more.
+ * replicate must agree to BOUND of size and spread; single ones may not, as rounding can turn a decision (a normal
+ * number of the tail, a place among edges); and p must agree up to the replicates as close to T as that, and
+ * TURNED more.
  */
 #include "trials.h"
 
@@ -37,7 +38,8 @@ int PRECISION_RUN(uint64_t number, precision_answer *out)
     npksd_result result;
     npksd_real null_values[B];
     trial_make(&t, 1, number);
-    snprintf(out->words, sizeof out->words, "%zu rows of %zu, shape %d, \"%s\"", t.n, t.m, (int)t.source.shape, t.words);
+    snprintf(out->words, sizeof out->words, "%zu rows of %zu, shape %d, \"%s\"", t.n, t.m, (int)t.source.shape,
+             t.words);
     if (!fits(&t))
         return 0;
     t.options.replicates = B;

@@ -791,7 +791,8 @@ REF_FN void ref_fit_scale(ref_fit *fit)
     for (size_t i = 0; i < fit->m; i++)
         if (fit->at[i].constant) {
             int one_unit = !fit->options.standardize && positive > 0;
-            double scale = one_unit ? 1e-3 * sds[positive / 2] : (positive ? REF_LEAST_SD : 1e-6) * fabs(fit->at[i].mean);
+            double scale = one_unit ? 1e-3 * sds[positive / 2]
+                                    : (positive ? REF_LEAST_SD : 1e-6) * fabs(fit->at[i].mean);
             fit->at[i].scale = scale > 0 ? scale : REF_TINY;
         }
     free(sds);
