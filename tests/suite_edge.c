@@ -399,6 +399,9 @@ TEST too_wide_for_memory(void)
     options.summary = NPKSD_SUMMARY_ALL;
     options.allocator = heap_allocator(&heap); /* gives 1 GB at most */
     memset(&result, UNTOUCHED, sizeof result);
+    size_t bytes = 7;
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_size(1, M, &options, &bytes)); /* no machine can count them */
+    ASSERT_EQ_FMT((size_t)7, bytes, "%zu");
     npksd_status samples =
         npksd_test_samples(rows + ROWS * (size_t)M, 1, rows, ROWS, M, &options, &result);
     npksd_status test = npksd_test(rows, 1, M, edge_sample, &kind, &options, &result);
