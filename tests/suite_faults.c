@@ -606,13 +606,16 @@ static int jumps_out(fault_world *world, npksd_tester *tester, size_t seeks, npk
     memset(&worker, 0, sizeof worker);
     world->way_out = &here;
     world->seeks = seeks;
-    int left = setjmp(here);
-    if (left == 0 && replicates)
+    if (setjmp(here)) {
+        world->way_out = NULL;
+        return 1;
+    }
+    if (replicates)
         npksd_tester_replicates(tester, &worker, 0, FAULT_REPLICATES, replicates);
-    else if (left == 0)
+    else
         npksd_tester_step(tester, SIZE_MAX);
     world->way_out = NULL;
-    return left;
+    return 0;
 }
 
 /* After step, destroy gives all memory back; after replicates, the tester goes on as if nothing had happened. */

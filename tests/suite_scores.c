@@ -542,8 +542,6 @@ TEST scores_in_the_callers_units(int estimator)
     PASS();
 }
 
-/* A picture of 28 x 28: scores are linear, so scores at the centre and one step along each axis
-   give theta back, and (A + ridge) theta = -c can be checked for a few coordinates unsolved. */
 /* Scaled values end at 1e6 (float 1e4), on both sides: what is further out has the same score. */
 TEST far_values_are_clamped(void)
 {
@@ -566,6 +564,8 @@ TEST far_values_are_clamped(void)
     PASS();
 }
 
+/* A picture of 28 x 28: scores are linear, so scores at the centre and one step along each axis
+   give theta back, and (A + ridge) theta = -c can be checked for a few coordinates unsolved. */
 TEST many_coordinates(void)
 {
     enum { N = 40, M = 784, ROWS = 400, STEPS = M + 1 }; /* the ridge makes up for few rows */
