@@ -57,16 +57,10 @@
  *     summary t of the others, and the distribution of columns and pairs. (2) Reduce a data set of
  *     n rows to numbers that are small for rows from the generator, standardise them on a pilot
  *     batch, and take the largest. (3) Draw b = replicates data sets: p is the rank of the observed
- *     number among theirs. Six components supply the numbers:
- *         STEIN   Stein U-statistics at two bandwidths: shape and location, structure in clusters
- *         MIRROR  the same with the scores reversed, two-sided: spread and tails
- *         MOMENT  Stein statistic with the kernel 1 + x.y: means, variances, covariances
- *         MMD     characteristic functions against the generator's: modes, holes, bounded columns
- *         MARGIN  single columns: distance, means, spread, tails, values too rare or too frequent
- *         PAIR    correlations of normal scores, in units of their deviation
- *     Each alone has blind spots: STEIN a wider spread and proportions of modes, MIRROR and MMD
- *     small covariances, MOMENT tails and modes, MARGIN dependence, PAIR all but correlations. MMD
- *     takes a fifth of the time at n = 100, m = 3, each of the others less.
+ *     number among theirs. Six components (NPKSD_COMPONENT_) supply the numbers. Each alone has
+ *     blind spots: STEIN a wider spread and proportions of modes, MIRROR and MMD small covariances,
+ *     MOMENT tails and modes, MARGIN dependence, PAIR all but correlations. MMD takes a fifth of
+ *     the time at n = 100, m = 3, each of the others less.
  *     The paper's own test: components = NPKSD_COMPONENT_STEIN, statistic = NPKSD_STATISTIC_V, one
  *     scale of 1, standardize = 0, form = NPKSD_FORM_SCALAR, estimator = NPKSD_ESTIMATOR_GAUSS.
  *
@@ -300,9 +294,15 @@ enum { NPKSD_KERNEL_GAUSS, NPKSD_KERNEL_IMQ };
 enum { NPKSD_FORM_VECTOR, NPKSD_FORM_SCALAR }; /* test functions: m, or one as in the paper */
 enum { NPKSD_STATISTIC_U, NPKSD_STATISTIC_UV, NPKSD_STATISTIC_V };
 enum { NPKSD_CALIBRATE_MONTE_CARLO, NPKSD_CALIBRATE_WILD_BOOTSTRAP };
-enum { NPKSD_COMPONENT_STEIN = 1, NPKSD_COMPONENT_MIRROR = 2, NPKSD_COMPONENT_MOMENT = 4 };
-enum { NPKSD_COMPONENT_MMD = 8, NPKSD_COMPONENT_MARGIN = 16, NPKSD_COMPONENT_PAIR = 32 };
-enum { NPKSD_COMPONENT_ALL = 63 };
+enum {
+    NPKSD_COMPONENT_STEIN = 1,   /* U-statistics at two bandwidths: shape, location, clusters */
+    NPKSD_COMPONENT_MIRROR = 2,  /* the same with scores reversed, two-sided: spread and tails */
+    NPKSD_COMPONENT_MOMENT = 4,  /* Stein with kernel 1 + x.y: means, variances, covariances */
+    NPKSD_COMPONENT_MMD = 8,     /* characteristic functions: modes, holes, bounded columns */
+    NPKSD_COMPONENT_MARGIN = 16, /* columns: distance, mean, spread, tails, frequent values */
+    NPKSD_COMPONENT_PAIR = 32,   /* correlations of normal scores, in units of their deviation */
+    NPKSD_COMPONENT_ALL = 63
+};
 enum {
     NPKSD_FLAG_TIES = 1,                /* over 5 % repeated values in a column of the fit sample */
     NPKSD_FLAG_CONSTANT_COORDINATE = 2, /* a column of the fit sample never changes */

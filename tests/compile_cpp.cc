@@ -64,6 +64,7 @@ int main()
     options.fit_rows = 100;
     options.pilot = 5;
     options.replicates = 19;
+    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MMD | NPKSD_COMPONENT_PAIR;
     npksd_result result;
     npksd_sample_fn normal = [](npksd_real *rows, std::size_t count, std::size_t columns,
                                 npksd_rng *rng, void *nothing) -> int {
