@@ -1996,7 +1996,7 @@ def test_report():
 
 
 def test_readme():
-    """The first program of the README prints what the README says."""
+    """The first program of the README prints what the README says; that of the header is an example."""
     content = (REPOSITORY / "README.md").read_text()
     program = content.split("```c\n", 1)[1].split("```", 1)[0]
     command, *shown = content.split("    $ ", 1)[1].split("\n\n")[0].split("\n")
@@ -2010,6 +2010,11 @@ def test_readme():
     check("the README has links", len(links) > 15)
     for link in links:
         check(f"README: {link} is there", (REPOSITORY / link).exists())
+    comment = (REPOSITORY / "npksd.h").read_text().split(" * QUICK EXAMPLE", 1)[1].split("\n *\n", 1)[1]
+    program = comment.split(" * WHAT IT TESTS", 1)[0].rstrip(" *\n")
+    program = "".join(line[len(" *     "):] + "\n" for line in program.split("\n"))
+    check("quickstart.c is the program of the header",
+          program == (REPOSITORY / "examples" / "quickstart.c").read_text(), program)
 
 
 def main():
