@@ -3398,7 +3398,7 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
                       npksdi_in_units(model, model->number_[0].kind_, least));
 }
 
-/* How many of the first `used` values of a column reach tau; they are left raised in raised_. */
+/* How many of the first `used` values of a column reach tau, once raised; raised_ keeps them. */
 static size_t npksdi_reached(const npksdi_model *model, size_t column, size_t used, npksd_real tau,
                              npksd_real tolerance)
 {

@@ -140,7 +140,7 @@ static const char *about(const trial *t)
 static void several_numbers(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *count)
 {
     for (size_t k = 0; k < *(const size_t *)count; k++)
-        t[k] = row[(i + 1 + k % (m - 1)) % m] / (npksd_real)(2 + k);
+        t[k] = m > 1 ? row[(i + 1 + k % (m - 1)) % m] / (npksd_real)(2 + k) : 0;
 }
 
 /* The fields that the words of trials.h leave alone or know few values of: any set of components, more rows than are
