@@ -25,8 +25,8 @@ $(BUILD)/npksd: $(TOOL_OBJECTS) $(TOOL_LIBRARY)
 # ======== the reader of tables against mutated files ========
 
 # Executions of the plain target, under ASan and UBSan; FUZZ_SECONDS is for libFuzzer, whose finds stay in
-# build/tool_corpus. Leaks are left out: a message ends the program, and with it all memory. libFuzzer's one
-# process keeps what messages lose, some 50 MB a second: many short runs instead of a long one.
+# build/tool_corpus. Leaks are left out: a message ends the program, and with it all memory. A process of libFuzzer
+# keeps what messages lose, some 50 MB a second: a new one every half minute.
 TOOL_FUZZ_RUNS ?= 1000000
 FUZZ_SECONDS ?= 20
 FUZZ_SOURCES = tool/fuzz_tables.c tool/tables.c tool/columns.c tool/rows.c tool/text.c tool/progress.c
@@ -42,11 +42,18 @@ $(BUILD)/fuzz_tables: $(FUZZ_SOURCES) tool/tool.h tool/cells.h $(TOOL_LIBRARY)
 tool-fuzz: $(BUILD)/fuzz_tables
 	@if [ -x $< ]; then $(NO_LEAKS) $< $(TOOL_FUZZ_RUNS) tool/corpus/*; fi
 
+tool_libfuzzer = set -e; mkdir -p $(BUILD)/tool_corpus; \
+	clang $(FUZZ_FLAGS) -fsanitize=fuzzer -DTOOL_LIBFUZZER $(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK); \
+	: > $(BUILD)/libfuzzer_tables.runs; left=$(FUZZ_SECONDS); while [ $$left -gt 0 ]; do \
+		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$$((left < 30 ? left : 30)) -max_len=4000 -rss_limit_mb=0 \
+			-detect_leaks=0 -artifact_prefix=$(BUILD)/ $(BUILD)/tool_corpus tool/corpus > $(BUILD)/libfuzzer_tables.log 2>&1 \
+			|| { tail -n 60 $(BUILD)/libfuzzer_tables.log; exit 1; }; \
+		grep '^Done' $(BUILD)/libfuzzer_tables.log >> $(BUILD)/libfuzzer_tables.runs; left=$$((left - 30)); done; \
+	awk '{ runs += $$2; seconds += $$5 } END { print "tool-libfuzzer: " runs " runs in " seconds " seconds" }' \
+		$(BUILD)/libfuzzer_tables.runs
+
 tool-libfuzzer: $(TOOL_LIBRARY)
-	@$(call with-flag,clang,-fsanitize=fuzzer-no-link,clang $(FUZZ_FLAGS) -fsanitize=fuzzer -DTOOL_LIBFUZZER \
-		$(FUZZ_SOURCES) -o $(BUILD)/libfuzzer_tables $(FUZZ_LINK) && mkdir -p $(BUILD)/tool_corpus && \
-		$(NO_LEAKS) $(BUILD)/libfuzzer_tables -max_total_time=$(FUZZ_SECONDS) -max_len=4000 -detect_leaks=0 \
-		-rss_limit_mb=0 -artifact_prefix=$(BUILD)/ -print_final_stats=1 $(BUILD)/tool_corpus tool/corpus)
+	@$(call with-flag,clang,-fsanitize=fuzzer-no-link,$(tool_libfuzzer))
 
 # the whole tool, page and all
 TOOL_MUTATIONS ?= 500
