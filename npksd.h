@@ -53,9 +53,9 @@
  *     generator was not fitted to. Rows of one call may depend on each other; calls must not.
  *
  * HOW
- *     (1) Draw rows and learn, in closed form, the score s_i(x | t) of each coordinate given a
- *     summary t of the others, and the distribution of columns and pairs. (2) Reduce a data set of
- *     n rows to numbers that are small for rows from the generator, standardise them on a pilot
+ *     (1) Draw rows and learn, in closed form, the score d log q(x_i | t) / dx_i of each coordinate
+ *     (column) given a summary t of the others, and the distribution of columns and pairs. (2)
+ *     Reduce n rows to numbers, small for rows from the generator, standardise them on a pilot
  *     batch, and take the largest. (3) Draw b = replicates data sets: p is the rank of the observed
  *     number among theirs. Six components (NPKSD_COMPONENT_) supply the numbers. Each alone has
  *     blind spots: STEIN a wider spread and proportions of modes, MIRROR and MMD small covariances,
@@ -91,8 +91,8 @@
  *     No mutable globals. Distinct testers may run in distinct threads, one tester in one thread at
  *     a time; npksd_tester_replicates takes it const, with one worker per thread. A C++ callback
  *     may throw through create, step, check and replicates if the implementation is compiled as C++
- *     or with -fexceptions: destroy the tester after step, use it again after check or replicates.
- *     Other calls would leak memory: catch in the callback and return non-zero.
+ *     or with -fexceptions. If step throws, destroy the tester; after check or replicates it can be
+ *     used again. Other calls would leak memory: catch in the callback and return non-zero.
  *
  * DETERMINISM
  *     The same binary gives the same bits. So do other compilers and flags that neither contract
@@ -101,28 +101,28 @@
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
  *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled so
- *     that any other value shows. NaN and infinity are refused, by bits. Correct to 1e-7 under
- *     -ffast-math. Cost of a data set: n^2 (m + columns) for the pairs, or n F m with features = F.
+ *     that any other value shows. NaN and infinity are refused, even under -ffast-math; results are
+ *     then correct to 1e-7. Cost of a data set: of order n^2 m, or n F m with features = F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
  *
  * CONFIG MACROS (before the include with NPKSD_IMPLEMENTATION; the first four before every include)
  *     NPKSD_FLOAT              npksd_real is float; every symbol is npksdf_...
  *     NPKSD_API                prefix of every prototype: dllexport, a visibility attribute
- *     NPKSD_STATIC             all functions static: private to the including file
+ *     NPKSD_STATIC             all functions static: for use in the implementing file only
  *     NPKSD_NAMESPACE          a prefix for every symbol
  *     NPKSD_NO_MALLOC          no malloc, no math.h, no string.h: allocator or workspace mandatory
  *     NPKSD_NO_DISPATCH        no second build of hot loops for AVX2 (gcc or clang, x86-64, glibc)
  *     NPKSD_ASSERT(x)          default: nothing
  *     NPKSD_EXP LOG SQRT SIN COS, NPKSD_MEMCPY MEMSET    replacements for these functions
- *     NPKSD_GEMM(...)          your matrix product, see >>linalg; NPKSD_BLAS_INT: size type, int
- *     NPKSD_USE_CBLAS          the same, with cblas_?gemm
+ *     NPKSD_GEMM(...)          your matrix product, see >>linalg
+ *     NPKSD_USE_CBLAS          cblas_dgemm or cblas_sgemm; NPKSD_BLAS_INT: its integers, int
  *
  * ERRORS
- *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. An error leaves outputs untouched (a new
- *     tester is NULL) and frees memory. NPKSD_ERROR_ARGUMENT: options (npksd_options_problem says
- *     which), NULL pointers, no sample_fn, indices out of range, a diagnosis that was not prepared.
- *     The verdict is never a status: it is in npksd_result.
+ *     NPKSD_OK is 0, NPKSD_MORE 1, errors are negative. A failed call frees what it allocated and
+ *     leaves outputs untouched (a new tester is NULL), except npksd_tester_scores and _replicates.
+ *     NPKSD_ERROR_ARGUMENT: options (see npksd_options_problem), NULL pointers, no sample_fn,
+ *     indices out of range, a diagnosis without options.diagnose. The verdict is in npksd_result.
  *
  * HISTORY (every changed default, random stream or numeric result is named here)
  *     0.2.0   All p-values change: components MARGIN and PAIR, other bandwidths, MMD by
@@ -227,7 +227,7 @@ extern "C" {
 #define NPKSD_STATUS_LIST(X)                                                                       \
     X(OK, 0, "ok")                                                                                 \
     X(MORE, 1, "not finished: call step again")                                                    \
-    X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem names options)") \
+    X(ERROR_ARGUMENT, -1, "argument or option out of range (npksd_options_problem says which)")    \
     X(ERROR_MEMORY, -2, "not enough memory, or the workspace is too small")                        \
     X(ERROR_NONFINITE, -3, "NaN or infinity in rows or scores")                                    \
     X(ERROR_GENERATOR, -4, "the generator (or score_fn) gave up, or it ignores its rng")           \
@@ -380,18 +380,18 @@ typedef struct npksd_diagnosis {
     npksd_pair *pairs;                 /* pair_capacity, or NULL: most changed pairs, worst first */
     size_t pair_capacity, pair_count;  /* pair_count: how many were written to pairs */
 } npksd_diagnosis;
-/* Zero-initialise it, then set what you want; all but row_influence need options.diagnose. A column
-   or pair with p_adjusted <= alpha differs. The guarantee holds if nothing differs: a changed
-   dependence shows in all its columns, and a changed column may show in those that depend on it, so
-   look at shift and distance. At most 256 random columns are paired. */
+/* Zero-initialise it, then set what you want; a tester needs options.diagnose for all but
+   row_influence. A column or pair with p_adjusted <= alpha differs. The guarantee holds if nothing
+   differs: a changed dependence shows in all its columns, and a changed column may show in those
+   that depend on it, so look at shift and distance. If m > 256, 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
     size_t runs, rejected; /* tests, and rejections at alpha */
     npksd_real mean_p;     /* about 1/2; more for discrete data */
-    npksd_real distance;   /* most by which the share of p-values up to some a exceeds a */
+    npksd_real distance;   /* the most by which the share of p-values <= a exceeds a */
     npksd_real uniform_p;  /* p-value of that distance: small means too many small p-values */
     int repeatable;        /* 0: equal streams gave different rows: hidden state, rand(), a clock */
-    int suspicious;        /* not repeatable, uniform_p < 0.01, or 16 or more p-values, all 1 */
+    int suspicious;        /* not repeatable, uniform_p < 0.01, or runs >= 16 and every p is 1 */
 } npksd_self_check_result;
 
 typedef struct npksd_power_result {
@@ -411,7 +411,7 @@ NPKSD_API npksd_status npksd_test_diagnose(const npksd_real *observed, size_t n,
                                            const npksd_options *options, npksd_result *result,
                                            npksd_diagnosis *diagnosis, npksd_real *null_values);
 /* Could observed (n x m, row-major) have come from sample_fn? options NULL = defaults. diagnose
-   also says why; same result, but for an rng without seek_fn. Not with stop_after. diagnosis and
+   also says why; the result is the same if rng has seek_fn. Not with stop_after. diagnosis and
    its arrays may be NULL; null_values, if not NULL, receives result.replicates statistics. */
 
 NPKSD_API npksd_status npksd_test_samples(const npksd_real *observed, size_t n,
@@ -427,7 +427,7 @@ NPKSD_API npksd_status npksd_test_samples_diagnose(const npksd_real *observed, s
    it would from a generator, and a replicate is n rows of the pool, drawn without replacement.
    Exact if all rows (or blocks) of the pool are exchangeable, as independent ones are. With few
    synthetic rows, modes that the generator lacks are harder to see: also look at out_of_range. Not
-   with the wild bootstrap. diagnose: other draws if neither MMD nor MARGIN is a component. */
+   with the wild bootstrap. diagnose: p may differ if neither MMD nor MARGIN is a component. */
 
 NPKSD_API size_t npksd_samples_minimum(size_t n);
 NPKSD_API const char *npksd_samples_problem(const npksd_options *options, size_t n, size_t rows,
@@ -438,7 +438,7 @@ NPKSD_API npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn samp
                                         void *user_data, const npksd_options *options, size_t runs,
                                         npksd_self_check_result *result);
 /* Is the generator fit for testing? Runs the test `runs` times (100 is a good number, 1e6 the most)
-   on its own data: few p-values may be small, not all of 16 be 1; equal streams give equal rows. */
+   on its own data. Suspicious: many small p-values, 16 or more all 1, rows that do not repeat. */
 
 NPKSD_API npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_fn, void *user_data,
                                    npksd_sample_fn alternative_fn, void *alternative_user_data,
@@ -507,7 +507,7 @@ NPKSD_API npksd_status npksd_tester_load_into(npksd_tester **tester, const void 
 NPKSD_API npksd_status npksd_blob_info(const void *bytes, size_t size, size_t *n, size_t *m,
                                        size_t *workspace_bytes);
 NPKSD_API void npksd_tester_shape(const npksd_tester *tester, size_t *n, size_t *m);
-/* n, m and the workspace for npksd_tester_load_into; pointers may be NULL. No blob:
+/* n, m and the workspace for npksd_tester_load_into; pointers may be NULL. Not a blob:
    NPKSD_ERROR_FORMAT. Look before you load an untrusted one: it may ask for gigabytes. */
 
 /* ======== watch a stream: recording after recording, one error rate for all ======== */
@@ -539,12 +539,12 @@ NPKSD_API npksd_status npksd_monitor_begin(npksd_monitor *monitor, npksd_real al
 NPKSD_API npksd_status npksd_monitor_add(npksd_monitor *monitor, const npksd_tester *tester,
                                          npksd_real *memory, const npksd_result *result);
 /* The next recording, a result of npksd_tester_check. Add each once, in order; they must be
-   independent. memory (capacity numbers) belongs to it. Cost: one look at the null values. The
+   independent. memory (capacity numbers) belongs to it. Cost: a pass over the null values. The
    guarantee averages over testers: for one, the risk of a false alarm of E within 1000 recordings
    at alpha = 0.05 is 0.04 +- 0.05 with 499 replicates, 0.03 +- 0.02 with 1999, so use more
    replicates than recordings. NPKSD_ERROR_STATE: the tester is not finished, or memory is full:
    restart. NPKSD_ERROR_ARGUMENT: not the tester used before, a result that cannot be its own, or
-   checks with random numbers that replicates do not share (smooth, resample_redraw, wild). */
+   checks whose random numbers replicates do not share (smooth, resample_redraw, wild bootstrap). */
 
 NPKSD_API npksd_status npksd_monitor_restart(npksd_monitor *monitor, const npksd_tester *fresh);
 /* Go on with another tester and an empty memory; E, M and alarms stay. fresh must be new to this
@@ -591,8 +591,8 @@ NPKSD_API const char *npksd_options_problem(const npksd_options *options, size_t
 NPKSD_API const char *npksd_status_string(npksd_status status);
 NPKSD_API const char *npksd_component_string(unsigned component);
 NPKSD_API int npksd_version(void);
-/* problem: NULL = fine for n rows of m numbers; otherwise which field is wrong and why.
-   component_string: "STEIN", ... version: NPKSD_VERSION of the implementation. */
+/* default_options: change its fields, whose comments begin with the default. problem: NULL = fine,
+   else the wrong field and why. component_string: "STEIN", ... version: NPKSD_VERSION as built. */
 
 /* ======== primitives ======== */
 

@@ -3,7 +3,7 @@
  * Its velocity is recorded after each of its collisions. A collision changes only part of a
  * velocity, so successive rows of the recording resemble each other. Maxwell's law says what one
  * row looks like, and it is tempting to let the generator draw independent rows from it. But then
- * even a sound recording looks wrong, because independent rows cover the distribution faster than
+ * even a valid recording looks wrong, because independent rows cover the distribution faster than
  * a trajectory does. The remedy: one data set is one trajectory. The generator starts a gas in
  * Maxwell's distribution and follows one of its particles through collisions known to be right.
  * The p-value is then exact, however much the rows depend on each other.

@@ -11,9 +11,9 @@
 #   make check-cblas        OpenBLAS with 32- and 64-bit integers: the same verdicts; all suites
 #   make check-hooks        NPKSD_EXP, NPKSD_GEMM, NPKSD_MEMCPY and the others: the same verdicts
 #   make check-tsan         examples/threads.c under the thread sanitizer
-#   make platforms-table    code size, memory and kind of test, as a table for the README
+#   make platforms-table    code size, memory and kind of test, as a table
 #
-# Each builds *and runs*. platform_check.c reports numbers bit by bit; platform_compare.awk compares
+# All checks but nostdlib build *and run*. platform_check.c reports numbers bit by bit; platform_compare.awk compares
 # them with those of this machine. Compilers may be renamed: make check-tcc TCC=...
 
 TCC ?= tcc
@@ -227,7 +227,7 @@ check-tsan:
 			-lm -pthread; \
 		TSAN_OPTIONS=halt_on_error=1 $(P)/tsan/threads; echo "no data race")
 
-# ======== the table of the README ========
+# ======== the table of platforms ========
 
 # $(call row,NAME,COMPILE,PRECISION,TESTED): text bytes of the implementation; RAM is this machine's
 # count in the same precision (pointers, a few hundred bytes, apart)

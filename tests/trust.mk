@@ -3,16 +3,16 @@
 #   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
 #   make fuzzed                 every public function is called by a harness (in `make`)
 #   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of the harnesses fuzz_*.c
-#   make fuzz-long              the same for an hour each, double and float
+#   make fuzz-long              an hour each; a quarter each as float, MSan and -ffast-math
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
-#   make attack                 the harnesses, and all fields of blobs, as x87, -ffast-math, MSan and float builds
-#   make attack-red-zones       the same with red zones between the arrays inside a tester
-#   make check-msan             clang's memory sanitizer: numbers that were never written
+#   make attack                 make replay in four builds: x87, -ffast-math, MSan and float
+#   make attack-red-zones       make replay under ASan and UBSan, with red zones inside a tester
+#   make check-msan             clang's memory sanitizer: reads of uninitialised memory
 #   make check-static-analysis  cppcheck, clang-tidy and gcc -fanalyzer
 #   make check-format           npksd.h is laid out by .clang-format
 #   make uniform                p-values of true null hypotheses, a minute
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
-#   make nasty                  the same for nasty ones: ties, outliers, one row, rare events; half a minute
+#   make nasty                  the same for nasty data: ties, outliers, one row, rare events; half a minute
 #   make nasty-long             20,000 tests for every cell: ten minutes
 #   make mutants                MUTANTS (300) changes of npksd.h, one at a time: which of them do the suites miss?
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
@@ -42,7 +42,7 @@ replay: fuzzed $(HARNESSES:%=$(BUILD)/fuzz_%)
 		$(RUNNER) $(BUILD)/fuzz_$$name -random $(REPLAY_RANDOM) $(REPLAY_SEED); done; \
 	$(RUNNER) $(BUILD)/fuzz_blob -sweep $(SWEEP)
 
-# Every SWEEP-th of some 500,000 blobs with one changed field and a right checksum; 1: all of them
+# Every SWEEP-th of some 500,000 blobs with one changed field and a valid checksum; 1: all of them
 SWEEP ?= 1000
 
 # Every public function is called by a harness; the list is that of the header.
