@@ -1,8 +1,8 @@
 /*
  * Calls of a tester in any order: the first byte chooses the options and whether the rng is a caller's (with the words
- * of the built-in one), every further one a call. Whatever came before, a call that succeeds gives what it gives in a
+ * of the built-in one), every further three a call. Whatever came before, a call that succeeds gives what it gives in a
  * plain run (create, step, check), to the bit; one that comes too early says NPKSD_ERROR_STATE and leaves its outputs
- * as they were.
+ * as they were; one that the header promises succeeds.
  */
 #include "fuzz.h"
 #include "options.h"
@@ -128,12 +128,21 @@ static npksd_status check(size_t kind, npksd_tester *tester, const npksd_real *r
     return status;
 }
 
-static npksd_tester *new_tester(size_t kind, npksd_rng rng)
+/* block: NULL, or where to put the memory that the tester lives in */
+static npksd_tester *new_tester(size_t kind, npksd_rng rng, unsigned char **block)
 {
     npksd_options options = options_of(kind);
     options.rng = rng;
     npksd_tester *tester = NULL;
-    LAW(npksd_tester_create(&tester, N, M, sample, NULL, &options) == NPKSD_OK);
+    size_t bytes = 0;
+    if (block == NULL) {
+        LAW(npksd_tester_create(&tester, N, M, sample, NULL, &options) == NPKSD_OK);
+        return tester;
+    }
+    LAW(npksd_tester_size(N, M, &options, &bytes) == NPKSD_OK);
+    *block = (unsigned char *)malloc(bytes);
+    memset(*block, MARK, bytes);
+    LAW(npksd_tester_init(&tester, N, M, sample, NULL, &options, *block, bytes) == NPKSD_OK);
     return tester;
 }
 
@@ -144,7 +153,7 @@ static const plain_run *plain(size_t kind)
     if (run->made)
         return run;
     const npksd_rng built_in = { NULL, NULL, NULL };
-    npksd_tester *tester = new_tester(kind, built_in);
+    npksd_tester *tester = new_tester(kind, built_in, NULL);
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 77, kind);
     LAW(npksd_tester_step(tester, SIZE_MAX) == NPKSD_OK);
@@ -165,8 +174,9 @@ static const plain_run *plain(size_t kind)
 typedef struct sequence {
     const plain_run *run;
     npksd_tester *tester;
+    unsigned char *block; /* in which the tester lives, or NULL */
     size_t kind, pending; /* the recording of a check that is half done; RECORDINGS: none */
-    int finished, own; /* own: a caller's rng */
+    int prepared, finished, loaded, own; /* prepared, finished: known to be; own: a caller's rng */
     own_rng rngs[2];   /* of the tester, of a worker */
     npksd_real values[B * WIDTH]; /* of replicates that were drawn and not merged yet */
     size_t first, count;
@@ -176,6 +186,13 @@ static int early(npksd_status status)
 {
     LAW(status == NPKSD_OK || status == NPKSD_ERROR_STATE);
     return status != NPKSD_OK;
+}
+
+static int is_wild(const sequence *s) { return options_of(s->kind).calibration != NPKSD_CALIBRATE_MONTE_CARLO; }
+
+static npksd_real not_a_number(void)
+{
+    return from_word(sizeof(npksd_real) == 8 ? UINT64_C(0x7ff8000000000000) : UINT64_C(0x7fc00000));
 }
 
 /* r: the recording; RECORDINGS: the end of the pending check */
@@ -192,23 +209,23 @@ static void call_check(sequence *s, size_t r)
         s->pending = RECORDINGS;
 }
 
-static void call_replicates(sequence *s, size_t first, size_t count)
+/* has_scratch: memory of its own, or the tester's, unless something that is half done needs it */
+static void call_replicates(sequence *s, size_t first, size_t count, int has_scratch)
 {
     npksd_worker worker;
     size_t bytes = npksd_tester_scratch_size(s->tester), width = npksd_tester_width(s->tester);
     memset(&worker, 0, sizeof worker);
-    worker.scratch = malloc(bytes > 0 ? bytes : 1);
-    worker.scratch_bytes = bytes;
-    if (s->own)
+    worker.scratch = has_scratch ? malloc(bytes > 0 ? bytes : 1) : NULL;
+    worker.scratch_bytes = has_scratch ? bytes : 0;
+    if (s->own && has_scratch)
         worker.rng = own_begin(&s->rngs[1]);
     LAW(width <= WIDTH);
     s->count = 0;
     npksd_status status = npksd_tester_replicates(s->tester, &worker, first, count, s->values);
     free(worker.scratch);
-    if (options_of(s->kind).calibration) {
-        LAW(status < 0);
-        return;
-    }
+    LAW(status == NPKSD_ERROR_STATE || !(is_wild(s) || s->loaded || (!has_scratch && s->pending < RECORDINGS)));
+    LAW(status == NPKSD_OK || is_wild(s) || s->loaded || !s->prepared
+        || (!has_scratch && (!s->finished || s->pending < RECORDINGS)));
     if (early(status))
         return;
     for (size_t r = 0; r < count; r++)
@@ -217,43 +234,79 @@ static void call_replicates(sequence *s, size_t first, size_t count)
     s->count = count;
 }
 
+/* All that was drawn, or a part of it, or numbers that must be refused. */
+static void call_merge(sequence *s, size_t skip, unsigned variant)
+{
+    size_t width = npksd_tester_width(s->tester);
+    if (s->count == 0)
+        return;
+    skip = variant & 1 ? skip % s->count : 0;
+    npksd_real *from = &s->values[skip * width], kept = from[0];
+    if (variant & 2) {
+        from[0] = not_a_number();
+        LAW(npksd_tester_merge(s->tester, s->first + skip, s->count - skip, from) == NPKSD_ERROR_NONFINITE);
+        from[0] = kept;
+    }
+    LAW(npksd_tester_merge(s->tester, s->first + skip, s->count - skip, from) == NPKSD_OK);
+}
+
 static void call_null(sequence *s)
 {
     npksd_real out[B];
     size_t count = 0;
     memset(out, MARK, sizeof out);
     npksd_status status = npksd_tester_null(s->tester, out, B, &count);
-    LAW(status == NPKSD_OK || status == NPKSD_ERROR_STATE || options_of(s->kind).calibration);
-    if (status == NPKSD_OK && s->finished && !options_of(s->kind).calibration)
+    LAW(status == NPKSD_OK || (status == NPKSD_ERROR_STATE && (!s->finished || is_wild(s))));
+    if (status == NPKSD_OK && !is_wild(s)) /* there are no values before all are there */
         LAW(count == B && memcmp(out, s->run->null_values, sizeof out) == 0);
+    else if (status != NPKSD_OK)
+        LAW(count == 0 && is_marked(out, sizeof out));
 }
 
 static void call_scores(sequence *s)
 {
     npksd_real scores[N * M];
     memset(scores, MARK, sizeof scores);
-    if (early(npksd_tester_scores(s->tester, s->run->rows[0], N, scores)))
+    npksd_status status = npksd_tester_scores(s->tester, s->run->rows[0], N, scores);
+    LAW(!s->finished || (status == NPKSD_OK) == (s->pending == RECORDINGS));
+    if (early(status))
         LAW(is_marked(scores, sizeof scores));
     else
         LAW(memcmp(scores, s->run->scores, sizeof scores) == 0);
 }
 
-/* The tester goes on as what was saved and loaded. */
-static void call_save(sequence *s)
+static void end(sequence *s)
+{
+    npksd_tester_destroy(s->tester);
+    free(s->block);
+    s->block = NULL;
+    s->pending = RECORDINGS;
+    s->prepared = s->finished = s->loaded = 0;
+    s->count = 0;
+}
+
+/* The tester goes on as what was saved and loaded, into memory of ours or its own. */
+static void call_save(sequence *s, int into)
 {
     static unsigned char blob[BLOB_MOST];
     npksd_tester *loaded = NULL;
-    size_t size = 0;
+    unsigned char *block = NULL;
+    size_t size = 0, bytes = 0;
     if (early(npksd_tester_save(s->tester, blob, sizeof blob, &size))) {
-        LAW(!s->finished || s->pending < RECORDINGS || options_of(s->kind).estimator == NPKSD_ESTIMATOR_CALLBACK);
+        LAW(!s->finished || options_of(s->kind).estimator == NPKSD_ESTIMATOR_CALLBACK);
         return;
     }
-    LAW(npksd_tester_load(&loaded, blob, size, NULL) == NPKSD_OK);
-    npksd_tester_destroy(s->tester);
+    if (into) {
+        LAW(npksd_blob_info(blob, size, NULL, NULL, &bytes) == NPKSD_OK);
+        block = (unsigned char *)malloc(bytes);
+        LAW(npksd_tester_load_into(&loaded, blob, size, block, bytes) == NPKSD_OK);
+    } else {
+        LAW(npksd_tester_load(&loaded, blob, size, NULL) == NPKSD_OK);
+    }
+    end(s);
     s->tester = loaded;
-    s->pending = RECORDINGS;
-    s->finished = 1;
-    s->count = 0;
+    s->block = block;
+    s->prepared = s->finished = s->loaded = 1;
 }
 
 static void call_begin(sequence *s, size_t r)
@@ -264,42 +317,50 @@ static void call_begin(sequence *s, size_t r)
         s->pending = r;
 }
 
+/* Rows that are refused leave a pending check as it is. */
+static void call_refused(sequence *s, size_t place)
+{
+    npksd_real rows[N * M];
+    memcpy(rows, s->run->rows[1], sizeof rows);
+    rows[place % (N * M)] = not_a_number();
+    npksd_status status = npksd_tester_check_begin(s->tester, rows);
+    LAW(status == NPKSD_ERROR_NONFINITE || (status == NPKSD_ERROR_STATE && !s->finished));
+}
+
 static void call_step(sequence *s, size_t items)
 {
     npksd_status status = npksd_tester_step(s->tester, items);
     LAW(status == NPKSD_OK || status == NPKSD_MORE);
     s->finished |= status == NPKSD_OK;
+    s->prepared |= s->finished;
 }
 
-static void begin(sequence *s)
+static void begin(sequence *s, int placed)
 {
     const npksd_rng built_in = { NULL, NULL, NULL };
-    s->tester = new_tester(s->kind, s->own ? own_begin(&s->rngs[0]) : built_in);
-    s->pending = RECORDINGS;
-    s->finished = 0;
-    s->count = 0;
+    s->tester = new_tester(s->kind, s->own ? own_begin(&s->rngs[0]) : built_in, placed ? &s->block : NULL);
 }
 
 static void call(sequence *s, fuzz_input *in)
 {
-    unsigned what = take_byte(in);
+    unsigned what = take_byte(in), variant = what / 16;
     size_t done = 0, total = 0, first = take_byte(in) % B, count = 1 + take_byte(in) % (B - first);
     switch (what % 16) {
     case 0: call_step(s, count); break;
     case 1: call_step(s, 20 * count); break;
     case 2: call_step(s, SIZE_MAX); break;
-    case 3: LAW(npksd_tester_prepare(s->tester) == NPKSD_OK); break;
-    case 4: call_replicates(s, first, count); break;
-    case 5:
-        if (s->count > 0)
-            early(npksd_tester_merge(s->tester, s->first, s->count, s->values));
+    case 3:
+        LAW(npksd_tester_prepare(s->tester) == NPKSD_OK);
+        s->prepared = 1;
         break;
+    case 4: call_replicates(s, first, count, !(variant & 1)); break;
+    case 5: call_merge(s, first, variant); break;
     case 6:
     case 7: call_check(s, what % 2); break;
-    case 8:
-    case 9: call_begin(s, what % 2); break;
+    case 8: variant & 1 ? call_refused(s, first) : call_begin(s, 0); break;
+    case 9: call_begin(s, 1); break;
     case 10: call_check(s, RECORDINGS); break;
-    case 11: call_save(s); break;
+    case 11: call_save(s, variant & 1); break;
     case 12: call_scores(s); break;
     case 13: call_null(s); break;
     case 14:
@@ -308,8 +369,8 @@ static void call(sequence *s, fuzz_input *in)
         break;
     default:
         if (first == 0) {
-            npksd_tester_destroy(s->tester);
-            begin(s);
+            end(s);
+            begin(s, variant & 1);
         }
         break;
     }
@@ -324,7 +385,8 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     s.kind = first % KINDS;
     s.own = first >= 128;
     s.run = plain(s.kind);
-    begin(&s);
+    s.pending = RECORDINGS;
+    begin(&s, 0);
     for (int calls = 0; calls < CALLS_MOST && in.at < in.size; calls++)
         call(&s, &in);
     while (!s.finished)
@@ -333,6 +395,6 @@ int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)
     call_check(&s, 0);
     call_check(&s, 1);
     call_scores(&s);
-    npksd_tester_destroy(s.tester);
+    end(&s);
     return 0;
 }
