@@ -53,19 +53,23 @@ static inline int trial_sample(npksd_real *rows, size_t count, size_t m, npksd_r
     return 0;
 }
 
-/* Any smooth functions will do. */
-static inline int trial_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *unused)
+/* Any smooth functions will do; of rows in other units, too. */
+static inline int trial_score(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *units)
 {
-    (void)unused;
-    for (size_t i = 0; i < count * m; i++)
-        scores[i] = -rows[i] / (1 + rows[i] * rows[i] / 9);
+    const npksd_real *unit = (const npksd_real *)units;
+    for (size_t k = 0; k < count * m; k++) {
+        npksd_real x = unit ? rows[k] / unit[k % m] : rows[k], score = -x / (1 + x * x / 9);
+        scores[k] = unit ? score / unit[k % m] : score;
+    }
     return 0;
 }
 
-static inline void trial_summary(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *unused)
+/* As many numbers as there are to write, by user_data; NULL: one. */
+static inline void trial_summary(const npksd_real *row, size_t m, size_t i, npksd_real *t, void *count)
 {
-    (void)unused;
-    t[0] = row[(i + 1) % m] / 2;
+    size_t d = count ? *(const size_t *)count : 1;
+    for (size_t k = 0; k < d; k++)
+        t[k] = m > 1 ? row[(i + 1 + k % (m - 1)) % m] / (npksd_real)(2 + k) : 0;
 }
 
 /* ======== a problem ======== */
@@ -138,6 +142,39 @@ static inline void trial_make(trial *t, uint64_t seed, uint64_t number)
     trial_sample(t->observed, t->n, t->m, rng, &t->source);
     for (size_t k = 0; k < t->n; k++) /* every other one from elsewhere */
         t->observed[k * t->m] += (npksd_real)(number % 2);
+}
+
+/* The fields that words leave alone or know few values of: any set of components, more rows than are kept, the most
+   scales. Not always valid. */
+static inline void trial_vary(trial *t, npksd_rng *rng)
+{
+    static const npksd_real ridges[] = { 0, 0, (npksd_real)1e-3, 1 }, alphas[] = { (npksd_real)0.05, (npksd_real)0.15 };
+    static const npksd_real scales[NPKSD_SCALES_MAX] = { 1, 4, 2, 8, 3, 6, 5, 7, (npksd_real)0.5, (npksd_real)0.25, 9,
+                                                         16, 11, 32, 13, 64 };
+    static const size_t dims[] = { 1, 2, 3 };
+    npksd_options *o = &t->options;
+    const size_t *dim = &dims[trial_below(rng, 3)];
+    o->components = trial_below(rng, 2) ? 1 + (unsigned)trial_below(rng, NPKSD_COMPONENT_ALL) : o->components;
+    o->degree = trial_below(rng, 2) ? trial_below(rng, 9) : 0;
+    if (o->estimator == NPKSD_ESTIMATOR_SPLINE || o->estimator == NPKSD_ESTIMATOR_RBF)
+        o->basis = trial_below(rng, 2) ? 4 + trial_below(rng, 21) : o->basis;
+    o->ridge = ridges[trial_below(rng, 4)];
+    o->pilot = 2 + trial_below(rng, 12);
+    o->alpha = alphas[trial_below(rng, 2)];
+    o->fit_rows = trial_below(rng, 12) ? o->fit_rows : 1003;
+    o->summary_dim = *dim;
+    o->summary_user_data = (void *)dim;
+    if (trial_below(rng, 12) == 0) {
+        o->scales = scales;
+        o->scale_count = NPKSD_SCALES_MAX;
+    }
+    if (o->estimator == NPKSD_ESTIMATOR_CALLBACK && trial_below(rng, 2)) {
+        o->calibration = NPKSD_CALIBRATE_WILD_BOOTSTRAP;
+        o->components = NPKSD_COMPONENT_STEIN;
+        o->features = 0;
+        o->smooth = 0;
+        o->resample_redraw = 0;
+    }
 }
 
 static inline int trial_has_callbacks(const trial *t)
