@@ -9,12 +9,13 @@ memory beyond 4 GB count as noticed. Every change is tried in the first build th
 of them: double, sanitizers (addresses, undefined behaviour), float, BLAS, without a C library; then against the known
 answers of pinned.txt. A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run
 fails if fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can
-notice, and why) no longer fits the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
+notice, and why) does not fit one line of the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
 
 A run that was broken off continues: build/mutants/fates.json keeps what is known of this header. Survivors meet again
 the suites that have changed; `make clean` forgets everything.
 """
 import argparse
+import collections
 import concurrent.futures
 import hashlib
 import json
@@ -226,7 +227,7 @@ def read_equivalent(original):
     """Entries: '- line' or '- line before it / line', '+ changed line', then the reason, indented. All are needed."""
     known, stale = set(), []
     code = code_of("\n".join(original))
-    there = {name for k in range(len(code)) for name in names_of(code, k)}
+    there = collections.Counter(name for k in range(len(code)) for name in names_of(code, k))
     text = EQUIVALENT.read_text() if EQUIVALENT.exists() else ""
     for entry in re.split(r"\n(?=- )", text):
         if not entry.startswith("- "):
@@ -236,7 +237,7 @@ def read_equivalent(original):
             sys.exit(f"mutants: {EQUIVALENT.name}: an entry needs '- line', '+ change' and a reason:\n{entry}")
         before, after = squeeze(lines[0][2:]), squeeze(lines[1][2:])
         known.add((before, after))
-        if before not in there:
+        if there[before] != 1:
             stale.append(before)
     return known, stale
 
@@ -394,7 +395,7 @@ def main():
     print(f"{noticed} noticed, {alive} survived, {same} give the same object file, {refused} do not compile, "
           f"{left_aside} explained, {undecided} undecided; {time.time() - begun:.0f} s")
     for line in stale:
-        print(f"{EQUIVALENT.name}: no such line in npksd.h: {line}")
+        print(f"{EQUIVALENT.name}: not one line of npksd.h, but none or several: {line}")
     if noticed + alive > 0:
         print(f"{100 * noticed / (noticed + alive):.1f} % noticed")
     return 1 if stale or undecided or noticed < GOAL * (noticed + alive) else 0
