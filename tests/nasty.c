@@ -73,6 +73,15 @@ static npksd_options options_of(const cell *c, uint64_t seed)
     options.estimator = NPKSD_ESTIMATOR_AUTO + (int)(seed % 5); /* all that learn scores, in turn */
     options.basis = options.estimator == NPKSD_ESTIMATOR_RBF ? 6 : 0;
     options.block = c->kind == DEPENDENT_ROWS ? BLOCK : 1;
+    switch (seed / 5 % 8) { /* and so are other ways to the same p */
+    case 1: options.features = 8; break;
+    case 2: options.kernel = NPKSD_KERNEL_IMQ; break;
+    case 3: options.resample = 2, options.resample_redraw = 1; break;
+    case 4: options.smooth = (npksd_real)0.1; break;
+    case 5: options.standardize = 0; break;
+    case 6: options.form = NPKSD_FORM_SCALAR, options.stop_after = 5; break;
+    default: break;
+    }
     return options;
 }
 

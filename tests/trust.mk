@@ -14,6 +14,7 @@
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
 #   make nasty                  the same for nasty data: ties, outliers, one row, rare events; half a minute
 #   make nasty-long             20,000 tests for every cell: ten minutes
+#   make metamorphic-long       suite_metamorphic with METAMORPHIC_SEEDS (50) seeds, double and float
 #   make mutants                MUTANTS (300) changes of npksd.h, one at a time: which of them do the suites miss?
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
 #   make pin                    write them anew: see tests/pinned.txt for what that means
@@ -212,6 +213,18 @@ nasty: $(BUILD)/nasty
 
 nasty-long:
 	@$(MAKE) nasty NASTY_TESTS=20000
+
+# ======== many seeds ========
+
+.PHONY: metamorphic-long metamorphic-double metamorphic-float
+METAMORPHIC_SEEDS ?= 50
+metamorphic-long: metamorphic-double metamorphic-float
+
+metamorphic-%:
+	@set -e; build=build/metamorphic-$*; $(MAKE) $$build/tests BUILD=$$build EXTRA="$($*_FLAGS)" > /dev/null; \
+	for seed in $$(seq 1 $(METAMORPHIC_SEEDS)); do \
+		NPKSD_TEST_SEED=$$seed $$build/tests -s suite_metamorphic > $$build/log || { cat $$build/log; exit 1; }; \
+	done; echo "suite_metamorphic, $*, $(METAMORPHIC_SEEDS) seeds: $$(tail -n 1 $$build/log) each"
 
 # ======== known answers ========
 
