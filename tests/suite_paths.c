@@ -712,6 +712,29 @@ TEST self_check_sees_it(void)
     PASS();
 }
 
+static int rarely_one(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < count * m; i++)
+        rows[i] = npksd_uniform(rng) < (npksd_real)0.1;
+    return 0;
+}
+
+/* Without ties p is one of 1/20, ..., 1, equally likely, on average 21/40. Two rows that are 1 with probability 0.1 make
+   three data sets, with probabilities 0.81, 0.18, 0.01, whose squares are the shares of ties: half of that is added. Four
+   standard errors of 100 runs. */
+TEST self_check_mean_p(void)
+{
+    npksd_options options = quick_options();
+    npksd_self_check_result check;
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, 100, &check));
+    ASSERT_IN_RANGE(0.525, (double)check.mean_p, 0.12);
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(2, 1, rarely_one, NULL, &options, 100, &check));
+    ASSERT_IN_RANGE((1 + 19 * (0.5 + 0.6886 / 2)) / 20, (double)check.mean_p, 0.13);
+    ASSERT_FALSE(check.suspicious);
+    PASS();
+}
+
 /* One number is enough: the last of a data set counts the calls. */
 static int counting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
@@ -782,6 +805,7 @@ SUITE(suite_paths)
     RUN_TEST(self_check_of_a_perfect_fit);
     RUN_TEST(self_check_p_value);
     RUN_TEST(self_check_sees_it);
+    RUN_TEST(self_check_mean_p);
     RUN_TEST(self_check_compares_every_number);
     RUN_TEST(arguments_of_primitives);
 }

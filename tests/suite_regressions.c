@@ -242,11 +242,12 @@ static int unit_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
 }
 
 /* p was 1 for large units (a tolerance in other units than T, squares of MOMENT that overflow) and for
-   a constant column in small ones, whose distance from the constant then was nothing. */
+   a constant column in small ones, whose distance from the constant then was nothing. The header promises distances from
+   1e-140 = 2^-465 to 1e140 (float 1e-15 = 2^-49.8 to 1e15). */
 TEST any_unit_unscaled(const char *words)
 {
     enum { N = 40, M = 3 };
-    static const int powers[2][5] = { { 0, -30, -400, 270, 400 }, { 0, -30, -40, 36, 44 } };
+    static const int powers[2][5] = { { 0, -30, -464, 270, 464 }, { 0, -30, -49, 36, 49 } };
     npksd_real rows[N * M], first = 0;
     for (size_t k = 0; k < 5; k++) {
         npksd_real unit = (npksd_real)ldexp(1, powers[sizeof(npksd_real) == 4][k]);
