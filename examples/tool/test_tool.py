@@ -13,6 +13,7 @@ import random
 import re
 import resource
 import shutil
+import statistics
 import struct
 import subprocess
 import sys
@@ -209,6 +210,55 @@ def test_reasons():
         check(f"{count} synthetic rows: more would be better",
               any("ten times as many" in n for n in got.get("notes", [])), got.get("notes"))
     changed("equal lengths, one source", normal_rows(60, 2, 33), normal_rows(60, 2, 34), code=0)
+
+
+def test_deviations():
+    """Shift and distance are those of observed against synthetic rows, whatever the lengths of the files."""
+    for count in (60, 600):
+        files = {}
+        for name, rows, shift in (("seen", 60, 0.7), ("made", count, 0.0)):
+            files[name] = [row[0] for row in normal_rows(rows, 1, rows + 5, shift)]
+            text(f"{name}_deviations.csv", csv([[x] for x in files[name]], ["a"]))
+        seen, made, both = files["seen"], files["made"], files["seen"] + files["made"]
+        shift = (statistics.mean(seen) - statistics.mean(made)) / statistics.pstdev(both)
+        distance = max(abs(sum(x <= limit for x in seen) / 60 - sum(x <= limit for x in made) / count) for limit in both)
+        got = answer(f"{count} rows", "seen_deviations.csv", "made_deviations.csv").get("columns", [{}])[0]
+        check(f"{count} rows: shift", abs(got.get("shift", 9) - shift) < 1e-6, (got, shift))
+        check(f"{count} rows: distance", abs(got.get("distance", 9) - distance) < 0.01, (got, distance))
+
+
+def test_longer_files():
+    """Two files of equal length work; ten times as many synthetic rows reveal smaller differences."""
+    found = {60: 0, 600: 0}
+    for seed in range(20):
+        text("small.csv", csv(normal_rows(60, 2, 300 + seed, 0.35)))
+        for count in found:
+            text("longer.csv", csv(normal_rows(count, 2, 400 + seed)))
+            found[count] += answer(f"{count} rows", "small.csv", "longer.csv").get("reject", 0)
+    check("more synthetic rows reveal more", 1 <= found[60] <= found[600] - 4, found)
+
+
+def test_sessions():
+    """Rows that depend on each other: --block with files, whole sessions of a generator."""
+    def sessions(count, seed):
+        dice, rows = random.Random(seed), []
+        for _ in range(count):
+            level = dice.gauss(0, 2)
+            rows += [[level + dice.gauss(0, 1)] for _ in range(20)]
+        return rows
+    make = ("awk 'BEGIN { srand({seed}); for (k = 0; k < 12; k++) level += 2 * rand() - 1; "
+            "while (i++ < {rows}) { x = level; for (k = 0; k < 12; k++) x += rand() - 0.5; print x } }'")
+    text("sessions_made.csv", csv(sessions(50, 1)))
+    rejected = {"blocks": 0, "rows": 0, "generator": 0}
+    for seed in range(10):
+        text("sessions.csv", csv(sessions(5, 100 + seed)))
+        text("session.csv", csv(sessions(1, 200 + seed)))
+        rejected["blocks"] += answer("blocks", "sessions.csv", "sessions_made.csv", "--block", 20).get("reject", 9)
+        rejected["rows"] += answer("rows", "sessions.csv", "sessions_made.csv").get("reject", 0)
+        rejected["generator"] += answer("a session of a generator", "session.csv", "--generator", make, "--replicates", 39,
+                                        "--fit-rows", 400, "--pilot", 20).get("reject", 9)
+    check("sessions: valid ones pass, unless rows are taken for independent",
+          rejected["blocks"] < 3 and rejected["generator"] < 3 and rejected["rows"] > 6, rejected)
 
 
 def test_dialects():
@@ -2020,9 +2070,9 @@ def test_readme():
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        for test in (test_verdicts, test_reasons, test_dialects, test_refusals, test_options, test_lookalikes,
-                     test_dates, test_dialects_of_programs, test_exports, test_newcomers, test_more_newcomers,
-                     test_defects, test_report_files, test_copies,
+        for test in (test_verdicts, test_reasons, test_deviations, test_longer_files, test_sessions, test_dialects,
+                     test_refusals, test_options, test_lookalikes, test_dates, test_dialects_of_programs, test_exports,
+                     test_newcomers, test_more_newcomers, test_defects, test_report_files, test_copies,
                      test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
                      test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,
                      test_readme):
