@@ -1,6 +1,10 @@
-// The whole header in one C++11 unit, callbacks without capture as lambdas; one of them throws.
+// The whole header in one C++11 unit, callbacks without capture as lambdas; some throw. With IMPLEMENTED_IN_C the
+// implementation is an object of the C compiler, built with -fexceptions.
+#ifndef IMPLEMENTED_IN_C
 #define NPKSD_IMPLEMENTATION
+#endif
 #include "npksd.h"
+#include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
@@ -16,41 +20,79 @@ int draw(npksd_real *rows, std::size_t count, std::size_t columns, npksd_rng *rn
 }
 
 bool throwing = false;
-void mean_of_others(const npksd_real *row, std::size_t m, std::size_t i, npksd_real *t, void *)
+void throw_if_told()
 {
     if (throwing)
-        throw std::runtime_error("a summary that throws");
+        throw std::runtime_error("a callback that throws");
+}
+
+void mean_of_others(const npksd_real *row, std::size_t m, std::size_t i, npksd_real *t, void *)
+{
+    throw_if_told();
     t[0] = 0;
     for (std::size_t j = 0; j < m; j++)
         t[0] += j != i ? row[j] : 0;
 }
 
-// An exception that leaves a check discards it; the tester answers the next one as before.
-bool exceptions(const npksd_real *observed, npksd_options options)
+int live = 0;
+void *allocate(std::size_t bytes, void *)
 {
-    npksd_tester *tester = nullptr;
-    npksd_result before, after;
+    throw_if_told();
+    live++;
+    return std::malloc(bytes);
+}
+void release(void *block, std::size_t, void *)
+{
+    live--;
+    std::free(block);
+}
+
+template <typename Call> bool is_left(Call call)
+{
     bool thrown = false;
-    options.summary = NPKSD_SUMMARY_CALLBACK;
-    options.summary_fn = mean_of_others;
-    options.summary_dim = 1;
-    if (npksd_tester_create(&tester, N, M, draw, nullptr, &options) != NPKSD_OK
-        || npksd_tester_step(tester, SIZE_MAX) != NPKSD_OK
-        || npksd_tester_check(tester, observed, &before, nullptr) != NPKSD_OK)
-        return false;
     throwing = true;
     try {
-        npksd_tester_check(tester, observed, &after, nullptr);
+        call();
     } catch (const std::runtime_error &) {
         thrown = true;
     }
     throwing = false;
-    bool good = thrown && npksd_tester_step(tester, SIZE_MAX) == NPKSD_OK
-        && npksd_tester_check_end(tester, &after, nullptr) == NPKSD_ERROR_STATE
-        && npksd_tester_check(tester, observed, &after, nullptr) == NPKSD_OK
-        && !(before.statistic < after.statistic) && !(before.statistic > after.statistic);
+    return thrown;
+}
+
+bool same(npksd_real a, npksd_real b) { return !(a < b) && !(a > b); }
+
+// An exception that leaves create or step loses no memory; a check or replicates: the tester goes on as before.
+bool exceptions(const npksd_real *observed, npksd_options options)
+{
+    npksd_tester *tester = nullptr;
+    npksd_result before, after;
+    npksd_worker worker = npksd_worker();
+    npksd_real null = 0, again = 0;
+    options.summary = NPKSD_SUMMARY_CALLBACK;
+    options.summary_fn = mean_of_others;
+    options.summary_dim = 1;
+    options.allocator.alloc_fn = allocate;
+    options.allocator.free_fn = release;
+    auto create = [&] { return npksd_tester_create(&tester, N, M, draw, nullptr, &options); };
+    auto step = [&] { return npksd_tester_step(tester, SIZE_MAX); };
+    auto check = [&] { return npksd_tester_check(tester, observed, &after, nullptr); };
+    auto replicate = [&] { return npksd_tester_replicates(tester, &worker, 0, 1, &again); };
+    if (!is_left(create) || live != 0 || create() != NPKSD_OK || !is_left(step))
+        return false;
     npksd_tester_destroy(tester);
-    return good;
+    if (live != 0 || create() != NPKSD_OK || npksd_tester_prepare(tester) != NPKSD_OK
+        || replicate() != NPKSD_OK)
+        return false;
+    null = again;
+    bool good = is_left(replicate) && replicate() == NPKSD_OK && same(null, again) && step() == NPKSD_OK
+        && check() == NPKSD_OK;
+    before = after;
+    good = good && is_left(check) && step() == NPKSD_OK
+        && npksd_tester_check_end(tester, &after, nullptr) == NPKSD_ERROR_STATE && check() == NPKSD_OK
+        && same(before.statistic, after.statistic);
+    npksd_tester_destroy(tester);
+    return good && live == 0;
 }
 
 } // namespace

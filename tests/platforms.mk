@@ -10,7 +10,7 @@
 #   make check-bigendian    s390x, in qemu: the host's blobs, the same bits; random numbers
 #   make check-cblas        OpenBLAS with 32- and 64-bit integers: the same verdicts; all suites
 #   make check-hooks        NPKSD_EXP, NPKSD_GEMM, NPKSD_MEMCPY and the others: the same verdicts
-#   make check-tsan         examples/threads.c under the thread sanitizer
+#   make check-tsan         a tester in each thread, and one in several (examples/threads.c), under the thread sanitizer
 #   make platforms-table    code size, memory and kind of test, as a table
 #
 # All checks but nostdlib build *and run*. platform_check.c reports numbers bit by bit; platform_compare.awk compares
@@ -223,9 +223,9 @@ check-hooks: $(REPORTS)
 
 check-tsan:
 	@$(call with-build,$(CC) -fsanitize=thread -pthread,set -e; mkdir -p $(P)/tsan; \
-		$(CC) -std=c99 -O1 -g -fsanitize=thread -I.. $(EXAMPLES)/threads.c -o $(P)/tsan/threads \
-			-lm -pthread; \
-		TSAN_OPTIONS=halt_on_error=1 $(P)/tsan/threads; echo "no data race")
+		for program in threads.c $(EXAMPLES)/threads.c; do \
+			$(CC) -std=c99 $(WARN) -O1 -g -fsanitize=thread -I.. $$program -o $(P)/tsan/threads -lm -pthread; \
+			TSAN_OPTIONS=halt_on_error=1 $(P)/tsan/threads; done; echo "no data race")
 
 # ======== the table of platforms ========
 
