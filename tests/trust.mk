@@ -220,7 +220,7 @@ nasty-long:
 METAMORPHIC_SEEDS ?= 50
 metamorphic-long: metamorphic-double metamorphic-float
 
-metamorphic-%:
+metamorphic-double metamorphic-float: metamorphic-%:
 	@set -e; build=build/metamorphic-$*; $(MAKE) $$build/tests BUILD=$$build EXTRA="$($*_FLAGS)" > /dev/null; \
 	for seed in $$(seq 1 $(METAMORPHIC_SEEDS)); do \
 		NPKSD_TEST_SEED=$$seed $$build/tests -s suite_metamorphic > $$build/log || { cat $$build/log; exit 1; }; \
