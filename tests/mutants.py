@@ -52,6 +52,8 @@ STATEMENT = re.compile(r"^\s+(?:[\w>.\[\]() *+-]+ [-+*/|&]?= [^=].*|npksdi?_\w+\
 DECLARATION = re.compile(r"^\s+(?:const |static |unsigned |struct )*"
                          r"(?:\w+_t|\w+_real|int|double|float|npksdi?_\w+|unsigned)"
                          r" \**(?:const )?\w+(?:\[.*\])* = ")
+# up to a number in the size of a declared array: a longer array would be no fault, a shorter one is
+ARRAY_SIZE = re.compile(r"^\s+(?!return |else )(?:static |const |unsigned )*\w+ [^=(]*\[[^\]=(/]*$")
 CONDITION = re.compile(r"^(\s*(?:\} else )?(?:if|while) )\((.*)\)( \{)?$")
 
 
@@ -187,7 +189,7 @@ def changes_of(line):
         elif re.search(r"[.e]", text):
             other = repr(float(text) * 1.5 or 1.0)
         else:
-            other = str(int(text) + 1)
+            other = str(int(text) + (-1 if ARRAY_SIZE.match(line[:match.start()]) else 1))
         yield line[:match.start()] + other + line[match.end():]
     if STATEMENT.match(line) and not DECLARATION.match(line):
         yield re.match(r"\s*", line).group(0) + ";"
