@@ -1,10 +1,10 @@
 /*
  * Float against double: the same random problems (trials.h), with a generator and with fixed samples, in both
- * precisions, in one program. The file is compiled twice, and the half in double compares. Random words are the same, so
- * rows agree to float's rounding. The median replicate, the bandwidth and the flags must agree in every problem. Of a
- * single data set rounding can turn a decision (a normal number of the tail, a place among edges): T, threshold, ksd2,
- * out_of_range and the columns' shift may be off in one problem of ODD. Where they are not, the verdict must be the
- * same and p agree up to the replicates that are as close to T as that, and TURNED more.
+ * precisions, in one program. The file is compiled twice, and the half in double compares. Random words are the same,
+ * so rows agree to float's rounding. The median replicate, the bandwidth and the flags must agree in every problem. Of
+ * a single data set rounding can turn a decision (a normal number of the tail, a place among edges): T, threshold,
+ * ksd2, out_of_range and the columns' shift may be off in one problem of ODD. Where they are not, the verdict must be
+ * the same and p agree up to the replicates that are as close to T as that, and TURNED more.
  */
 #include "trials.h"
 
@@ -27,8 +27,8 @@ int precision_run_float(uint64_t number, precision_answer *out);
 #define PRECISION_RUN precision_run_double
 #endif
 
-/* Left out: more features than float can tell apart from few rows, unless there is a ridge, and the wild bootstrap, whose
-   null is all rounding where rows are far apart. */
+/* Left out: more features than float can tell apart from few rows, unless there is a ridge, and the wild bootstrap,
+   whose null is all rounding where rows are far apart. */
 static int fits(const trial *t)
 {
     int few = t->options.basis < 11 && t->options.degree < 4;
@@ -64,7 +64,8 @@ int PRECISION_RUN(uint64_t number, precision_answer *out)
     why.coordinate_shift = shift;
     npksd_diagnosis *asked = t.options.diagnose ? &why : NULL;
     npksd_status status = fixed
-        ? npksd_test_samples_diagnose(t.observed, t.n, synthetic, SYNTHETIC, t.m, &t.options, &result, asked, null_values)
+        ? npksd_test_samples_diagnose(t.observed, t.n, synthetic, SYNTHETIC, t.m, &t.options, &result, asked,
+                                      null_values)
         : npksd_test_diagnose(t.observed, t.n, t.m, trial_sample, &t.source, &t.options, &result, asked, null_values);
     if (status != NPKSD_OK)
         return (int)status;
@@ -166,8 +167,8 @@ int main(void)
         printf("FAILED: single numbers are off in %u problems, %d are allowed\n", odd, PROBLEMS / ODD);
         failed++;
     }
-    printf("float and double differ by at most %.2g in replicates, %.2g in the bandwidth (allowed %g), in single numbers "
-           "in %u problems (%d)\n%u passed, %u failed\n",
+    printf("float and double differ by at most %.2g in replicates, %.2g in the bandwidth (allowed %g), in single "
+           "numbers in %u problems (%d)\n%u passed, %u failed\n",
            worst[0], worst[1], BOUND, odd, PROBLEMS / ODD, passed, failed);
     return failed > 0;
 }

@@ -1,6 +1,6 @@
 /*
- * How much stack do the functions of npksd.h need? Each job runs in a thread whose stack is painted before. What has lost its
- * colour below the job's caller was in use, that of callbacks and of the C library included.
+ * How much stack do the functions of npksd.h need? Each job runs in a thread whose stack is painted before. What has
+ * lost its colour below the job's caller was in use, that of callbacks and of the C library included.
  *
  * The promise is for -O2 (`make stack`): -O0 may, and sanitizers do, make larger frames.
  */
@@ -202,9 +202,11 @@ int main(void)
         most = bytes > most ? bytes : most;
         if (r.status == NPKSD_OK && bytes <= PROMISED)
             continue;
-        printf("%s, \"%s\": %s, %zu bytes of stack\n", r.what->name, r.what->words, npksd_status_string(r.status), bytes);
+        printf("%s, \"%s\": %s, %zu bytes of stack\n", r.what->name, r.what->words, npksd_status_string(r.status),
+               bytes);
         good = 0;
     }
-    printf("%s: at most %zu bytes of stack, %d are promised\n", sizeof(npksd_real) == 4 ? "float" : "double", most, PROMISED);
+    printf("%s: at most %zu bytes of stack, %d are promised\n", sizeof(npksd_real) == 4 ? "float" : "double", most,
+           PROMISED);
     return good ? EXIT_SUCCESS : EXIT_FAILURE;
 }

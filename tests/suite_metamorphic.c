@@ -90,8 +90,8 @@ static int same_answer(const answer *a, const answer *b)
         && same_reasons(&a->why, &b->why);
 }
 
-/* T of the observed rows and of all replicates, threshold, ksd2 and influences within the bound, and the same verdict: p
-   and its interval to the bit. (Where float is allowed so much that replicates may change places, p may differ by those
+/* T of the observed rows and of all replicates, threshold, ksd2 and influences within the bound, and the same verdict:
+   p and its interval to the bit. (Where float is allowed so much that replicates may change places, p may differ by those
    that can.) rows: row rows[a] of a is row a of b; NULL: the same. */
 static int near_answer(const trial *t, const answer *a, const answer *b, const size_t *rows, double bound)
 {
@@ -121,8 +121,8 @@ static int near_answer(const trial *t, const answer *a, const answer *b, const s
         && (t->n < 3 || agree("leading", x->leading, y->leading, 0)); /* of few rows, components say the same */
 }
 
-/* Column order[i] of a is column i of b (NULL: column i), and so for pairs: the same p-values; statistic, shift, distance and
-   correlations within the bound. */
+/* Column order[i] of a is column i of b (NULL: column i), and so for pairs: the same p-values; statistic, shift,
+   distance and correlations within the bound. */
 static int near_reasons(const reasons *a, const reasons *b, size_t m, const size_t *order, double bound)
 {
     static const char *const names[] = { "v_i", "column's p", "column's adjusted p", "shift", "distance" };
@@ -134,7 +134,8 @@ static int near_reasons(const reasons *a, const reasons *b, size_t m, const size
         }
     for (size_t k = 0; k < b->diagnosis.pair_count; k++) {
         const npksd_pair *moved = &b->pairs[k];
-        size_t found = 0, i = order ? order[moved->first] : moved->first, j = order ? order[moved->second] : moved->second;
+        size_t found = 0, i = order ? order[moved->first] : moved->first;
+        size_t j = order ? order[moved->second] : moved->second;
         for (size_t l = 0; l < a->diagnosis.pair_count; l++) {
             const npksd_pair *pair = &a->pairs[l];
             if (pair->first != (i < j ? i : j) || pair->second != (i < j ? j : i))
@@ -661,8 +662,8 @@ TEST features_against_exact(void)
     PASS();
 }
 
-/* A tester with features against one without, with the same fit: ksd2, influences and T of STEIN at one scale to 16 parts
-   in sqrt(features) of the largest influence (a frequency varies by about its mean), T of MOMENT to rounding. */
+/* A tester with features against one without, with the same fit: ksd2, influences and T of STEIN at one scale to 16
+   parts in sqrt(features) of the largest influence (a frequency varies by about its mean), T of MOMENT to rounding. */
 static int has_testers(const trial *t) { return has_frequencies(t) && monte_carlo(t) && t->m > 1; }
 
 TEST features_of_a_tester(void)

@@ -720,9 +720,9 @@ static int rarely_one(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, 
     return 0;
 }
 
-/* Without ties p is one of 1/20, ..., 1, equally likely, on average 21/40. Two rows that are 1 with probability 0.1 make
-   three data sets, with probabilities 0.81, 0.18, 0.01, whose squares are the shares of ties: half of that is added. Four
-   standard errors of 100 runs. */
+/* Without ties p is one of 1/20, ..., 1, equally likely, on average 21/40. Two rows that are 1 with probability 0.1
+   make three data sets, with probabilities 0.81, 0.18, 0.01, whose squares are the shares of ties: half of that is
+   added. Four standard errors of 100 runs. */
 TEST self_check_mean_p(void)
 {
     npksd_options options = quick_options();

@@ -242,8 +242,8 @@ static int unit_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
 }
 
 /* p was 1 for large units (a tolerance in other units than T, squares of MOMENT that overflow) and for
-   a constant column in small ones, whose distance from the constant then was nothing. The header promises distances from
-   1e-140 = 2^-465 to 1e140 (float 1e-15 = 2^-49.8 to 1e15). */
+   a constant column in small ones, whose distance from the constant then was nothing. The header promises distances
+   from 1e-140 = 2^-465 to 1e140 (float 1e-15 = 2^-49.8 to 1e15). */
 TEST any_unit_unscaled(const char *words)
 {
     enum { N = 40, M = 3 };

@@ -1,7 +1,7 @@
 /*
- * Distinct testers in distinct threads: each of two threads creates, steps, checks, saves, loads and destroys testers of
- * its own, and gets the answers of a run without threads. `make check-tsan` runs this under the thread sanitizer, which
- * sees a variable that they share.
+ * Distinct testers in distinct threads: each of two threads creates, steps, checks, saves, loads and destroys testers
+ * of its own, and gets the answers of a run without threads. `make check-tsan` runs this under the thread sanitizer,
+ * which sees a variable that they share.
  */
 #define NPKSD_IMPLEMENTATION
 #include "options.h"
