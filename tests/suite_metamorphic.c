@@ -91,8 +91,8 @@ static int same_answer(const answer *a, const answer *b)
 }
 
 /* T of the observed rows and of all replicates, threshold, ksd2 and influences within the bound, and the same verdict:
-   p and its interval to the bit. (Where float is allowed so much that replicates may change places, p may differ by those
-   that can.) rows: row rows[a] of a is row a of b; NULL: the same. */
+   p and its interval to the bit. (Where float is allowed so much that replicates may change places, p may differ by
+   those that can.) Row rows[k] of a is row k of b; NULL: row k. */
 static int near_answer(const trial *t, const answer *a, const answer *b, const size_t *rows, double bound)
 {
     const npksd_result *x = &a->result, *y = &b->result;
