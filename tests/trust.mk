@@ -3,7 +3,7 @@
 #   make replay                 the fuzz harnesses over tests/corpus and some random inputs (in `make`)
 #   make fuzzed                 every public function is called by a harness (in `make`)
 #   make fuzz                   libFuzzer, FUZZ_SECONDS (60) for each of the harnesses fuzz_*.c
-#   make fuzz-long              an hour each; a quarter each as float, MSan and -ffast-math
+#   make fuzz-long              an hour for each harness; an hour as float, MSan, -ffast-math and x87 each
 #   make fuzz-afl               AFL++, FUZZ_SECONDS for each
 #   make attack                 make replay in four builds: x87, -ffast-math, MSan and float
 #   make attack-red-zones       make replay under ASan and UBSan, with red zones inside a tester
@@ -81,10 +81,11 @@ fuzz-msan:
 fuzz-fastmath:
 	@$(MAKE) fuzz FUZZ_BUILD=build/fuzz-fastmath FUZZ_FLAGS=-ffast-math FUZZ_SANITIZERS=address,undefined
 
-# Four hours and three times an hour.
+# An hour for each harness and for each build; x87 has no libFuzzer and replays what the others kept.
 fuzz-long:
 	@$(MAKE) fuzz FUZZ_SECONDS=3600
 	@$(MAKE) fuzz-float fuzz-msan fuzz-fastmath FUZZ_SECONDS=900
+	@$(MAKE) attack-x87 REPLAY_RANDOM=200000 REPLAY_SEED=2 SWEEP=1
 
 # $(call with-probe,COMPILER FLAGS,COMMAND): COMMAND if a fuzz target can be built so
 with-probe = mkdir -p build; if echo "int LLVMFuzzerTestOneInput(const unsigned char *b, unsigned long n); \
