@@ -686,7 +686,7 @@ TEST features_of_a_tester(void)
         ASSERT_STATUSm(about(&s.t), NPKSD_OK, plain_answer(&s.t, &exact));
         for (size_t a = 0; a < s.t.n; a++)
             size = fmax(size, fabs((double)exact.why.influence[a]));
-        double bound = 16 * size / sqrt(FEATURES);
+        double bound = 16 * size / sqrt((double)FEATURES);
         for (size_t a = 0; a < s.t.n; a++)
             ASSERTm(about(&s.t), agree("influence", (double)exact.why.influence[a], (double)linear.why.influence[a],
                                        bound));
