@@ -662,8 +662,9 @@ TEST features_against_exact(void)
     PASS();
 }
 
-/* A tester with features against one without, with the same fit: ksd2, influences and T of STEIN at one scale to 16
-   parts in sqrt(features) of the largest influence (a frequency varies by about its mean), T of MOMENT to rounding. */
+/* A tester with features against one without, with the same fit: ksd2 and influences to 16 parts in sqrt(features) of
+   the largest influence (a frequency varies by about its mean), T of STEIN at one scale to twice that (narrow kernels
+   vary more), T of MOMENT to rounding. */
 static int has_testers(const trial *t) { return has_frequencies(t) && monte_carlo(t) && t->m > 1; }
 
 TEST features_of_a_tester(void)
@@ -693,7 +694,7 @@ TEST features_of_a_tester(void)
         ASSERTm(about(&s.t), agree("ksd2", (double)exact.result.ksd2, (double)linear.result.ksd2, bound));
         double t = (double)exact.result.statistic;
         ASSERTm(about(&s.t), agree("T", t, (double)linear.result.statistic,
-                                   moment ? either(1e-9, 1e-3) * (1 + fabs(t)) : bound));
+                                   moment ? either(1e-9, 1e-3) * (1 + fabs(t)) : 2 * bound));
     }
     PASS();
 }
