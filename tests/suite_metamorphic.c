@@ -572,10 +572,10 @@ TEST other_units(void)
 }
 
 /* Powers of ten round every number: T to 1e-6 (float 5e-2), p to the bit. In float, rounding may move a number from one
-   place among edges to the next, and the choice of AUTO: without these. */
+   place among edges to the next, and the choice of AUTO, and high powers are rough: without these. */
 static int rounds_gently(const trial *t)
 {
-    int turns = t->options.estimator == NPKSD_ESTIMATOR_AUTO || t->options.diagnose
+    int turns = t->options.estimator == NPKSD_ESTIMATOR_AUTO || t->options.diagnose || t->options.degree > 1
         || (t->options.components & (NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR))
         || t->source.shape == TRIAL_CAUCHY || t->source.shape == TRIAL_TIES || t->source.shape == TRIAL_CONSTANT;
     return has_units(t) && is_well_posed(t) && !(FLOAT_BUILD && (turns || t->n < 3));
