@@ -101,8 +101,8 @@
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
  *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled so
- *     that any other value shows. NaN and infinity are refused, even under -ffast-math; results are
- *     then correct to 1e-7. Cost of a data set: of order n^2 m, or n F m with features = F.
+ *     that any other normal number shows. NaN and infinity are refused, even under -ffast-math;
+ *     results are then correct to 1e-7. Cost of a data set: order n^2 m, or n F m with features F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
  *
@@ -382,7 +382,7 @@ typedef struct npksd_diagnosis {
 } npksd_diagnosis;
 /* Zero-initialise it, then set what you want; a tester needs options.diagnose for all but
    row_influence. A column or pair with p_adjusted <= alpha differs. The guarantee holds if nothing
-   differs: a changed dependence shows in all its columns, and a changed column may show in those
+   differs: a changed dependence may show in all its columns, and a changed column in those
    that depend on it, so look at shift and distance. If m > 256, 256 random columns are paired. */
 
 typedef struct npksd_self_check_result {
@@ -598,9 +598,9 @@ NPKSD_API int npksd_version(void);
 
 NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t count, size_t m,
                                              const npksd_options *options, npksd_real *out);
-/* Median Euclidean distance between rows: over all pairs of up to 512 rows, beyond that over 8
-   pairs for each of at most 16384 evenly spaced rows. If that is 0, the mean distance; if that is 0
-   too, 1; never below the smallest normal number. Uses the allocator of options, if any. */
+/* Median Euclidean distance between rows: all pairs of up to 512 rows, else 8 for each of at most
+   16384 evenly spaced ones. If 0, the mean; if 0 too, 1; at least the smallest normal number.
+   1e-150 (float 1e-18) beside 1 may count as 0. Uses the allocator of options, if any. */
 
 NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                        size_t m, const npksd_real *weights,
@@ -719,6 +719,7 @@ static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
 static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);      /* closer values are equal */
 static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6); /* least deviation / mean */
 static const npksd_real NPKSDI_CLOSEST = NPKSDI_PICK(0.03f, 1e-3);  /* deviation of a correlation */
+static const npksd_real NPKSDI_CHANGED = NPKSDI_PICK(5e-4f, 1e-7);  /* a smaller change is none */
 static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6);        /* least range of knots */
 static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
@@ -1169,9 +1170,9 @@ static void npksdi_add_moments(npksd_real *A, size_t p, const npksd_real *turned
 static int npksdi_cholesky(npksd_real *L, size_t p, npksd_real shift)
 {
     for (size_t i = 0; i < p; i++) {
-        npksd_real *row = L + i * p, diagonal = row[i] + shift;
+        npksd_real *row = L + i * p, diagonal = row[i] + shift, most = NPKSD_SQRT(diagonal);
         for (size_t j = 0; j < i; j++)
-            row[j] = (row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j];
+            row[j] = npksdi_clamp((row[j] - npksdi_dot(row, L + j * p, j)) / L[j * p + j], most);
         npksd_real pivot = diagonal - npksdi_dot(row, row, i);
         NPKSDI_REFUSE(!npksdi_finite(&pivot, 1), 0);
         if (!(pivot > 4 * NPKSDI_EPSILON * diagonal))
@@ -3075,11 +3076,12 @@ static npksd_real npksdi_correlation(const npksdi_model *model, const npksdi_scr
     mean -= w->score_mean_[i] * w->score_mean_[j];
     return npksdi_clamp(mean * w->score_inverse_[i] * w->score_inverse_[j], 1);
 }
-/* (r - expected)^2 / ((1 - expected^2) (1 - r expected)): close pairs vary little. */
+/* (r - expected)^2 / ((1 - expected^2) (1 - r expected)): close pairs vary little; rounding: 0. */
 static npksd_real npksdi_pair_apart2(npksd_real r, npksd_real expected)
 {
-    npksd_real room = (1 - expected * expected) * (1 - r * expected);
-    return npksdi_square(r - expected) / npksdi_max(room, npksdi_square(NPKSDI_CLOSEST));
+    npksd_real room = (1 - expected * expected) * (1 - r * expected), least = NPKSDI_CLOSEST;
+    npksd_real apart2 = npksdi_square(r - expected) / npksdi_max(room, npksdi_square(least));
+    return apart2 > npksdi_square(NPKSDI_CHANGED) ? apart2 : 0;
 }
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
@@ -4464,7 +4466,6 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
         }
     for (size_t k = 0; k < d->pair_count; k++) {
         npksd_real apart = NPKSD_SQRT(d->pairs[k].p_adjusted), tie = apart * NPKSDI_TIE / 10;
-        tie += 64 * NPKSDI_EPSILON / NPKSDI_CLOSEST; /* rounding of columns that are multiples */
         size_t reached = npksdi_reached(model, 2 + model->m_, model->replicates_, apart, tie);
         d->pairs[k].p_adjusted = npksdi_share(1 + reached, model->replicates_ + 1);
     }
@@ -5555,7 +5556,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     for (size_t i = 0; i < m && weights != NULL; i++)
         NPKSDI_REFUSE(weights[i] < 0, NPKSD_ERROR_ARGUMENT);
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
-        if (npksdi_abs(scores[i]) > most
+        if (npksdi_abs(scores[i] * o.bandwidth) > most
             || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
             return NPKSD_ERROR_NUMERIC;
     o.resample = weights != NULL ? m : 0; /* room for unequal weights */

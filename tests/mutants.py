@@ -6,8 +6,8 @@
 Changes one operator, constant, condition or statement of the implementation at a time, compiles it and runs the quick
 suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
 memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line, a survivor in all
-of them: double, sanitizers (addresses, undefined behaviour), float, BLAS, without a C library; then against the known
-answers of pinned.txt. A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run
+of them: double, the known answers of pinned.txt, without a C library, float, BLAS, sanitizers (addresses, undefined
+behaviour). A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run
 fails if fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can
 notice, and why) does not fit one line of the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
 
@@ -339,10 +339,11 @@ class Fates:
 
 
 def make_builds():
-    # in the build with sanitizers forbidden bytes stay in a workspace: not for the suites that use one twice
+    """Those that judge quickly come first: a change meets the next build only if it survives."""
     builds = [Build("double", []),
-              Build("sanitized", [SANITIZERS, "-fno-sanitize-recover=all"], [SANITIZERS], include="red_zone.h",
-                    without=("suite_memory", "suite_regressions")),
+              Build("pinned", ["-ffp-contract=off"], program="platform_check.c", tolerance=0),
+              Build("bare", ["-DNPKSD_FLOAT"], program="compile_freestanding.c"),
+              Build("bare_pinned", ["-DNPKSD_NO_MALLOC"], program="platform_check.c", tolerance=1e-5),
               Build("float", ["-DNPKSD_FLOAT"])]
     blas = run(["pkg-config", "--cflags", "--libs", "openblas"])
     if blas.returncode == 0:
@@ -353,9 +354,9 @@ def make_builds():
         sys.exit("mutants: needs pkg-config and OpenBLAS")
     else:
         print("skipped: the BLAS build, which needs pkg-config and OpenBLAS")
-    builds.append(Build("bare", ["-DNPKSD_FLOAT"], program="compile_freestanding.c"))
-    builds.append(Build("bare_pinned", ["-DNPKSD_NO_MALLOC"], program="platform_check.c", tolerance=1e-5))
-    builds.append(Build("pinned", ["-ffp-contract=off"], program="platform_check.c", tolerance=0))
+    # forbidden bytes stay in a workspace: not for the suites that use one twice
+    builds.append(Build("sanitized", [SANITIZERS, "-fno-sanitize-recover=all"], [SANITIZERS], include="red_zone.h",
+                        without=("suite_memory", "suite_regressions")))
     return builds
 
 

@@ -433,7 +433,8 @@ REF_FN void ref_correlations(const ref_tester *t, const npksd_real *rows, size_t
 REF_FN double ref_pair_apart(double r, double expected)
 {
     double room = (1 - expected * expected) * (1 - r * expected);
-    return fabs(r - expected) / fmax(sqrt(fmax(room, 0)), REF_CLOSEST);
+    double apart = fabs(r - expected) / fmax(sqrt(fmax(room, 0)), REF_CLOSEST);
+    return apart > REF_CHANGED ? apart : 0;
 }
 
 REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)

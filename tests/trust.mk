@@ -13,7 +13,8 @@
 #   make uniform                p-values of true null hypotheses, a minute
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
 #   make nasty                  the same for nasty data: ties, outliers, one row, rare events; half a minute
-#   make nasty-long             20,000 tests for every cell: ten minutes
+#   make nasty-float            in float
+#   make nasty-long             both with 20,000 tests for every cell: twenty minutes
 #   make metamorphic-long       suite_metamorphic with METAMORPHIC_SEEDS (50) seeds, double and float
 #   make mutants                MUTANTS (300) changes of npksd.h, one at a time: which of them do the suites miss?
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
@@ -195,7 +196,7 @@ with-clang-flag = mkdir -p build; if echo "int main(void) { return 0; }" | \
 
 # ======== p-values of true null hypotheses ========
 
-.PHONY: uniform uniform-long nasty nasty-long
+.PHONY: uniform uniform-long nasty nasty-float nasty-long
 
 UNIFORM_TESTS ?= 800
 NASTY_TESTS ?= 1000
@@ -212,8 +213,11 @@ uniform-long:
 nasty: $(BUILD)/nasty
 	@$(call halves,$< $(NASTY_TESTS))
 
+nasty-float:
+	@$(MAKE) nasty BUILD=build/float EXTRA="-DNPKSD_FLOAT"
+
 nasty-long:
-	@$(MAKE) nasty NASTY_TESTS=20000
+	@$(MAKE) nasty nasty-float NASTY_TESTS=20000
 
 # ======== many seeds ========
 
