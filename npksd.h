@@ -3732,7 +3732,9 @@ static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npk
         stats[3] += share * share / (npksd_real)H;
     }
     npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3] - stats[2] * stats[2]));
-    npksd_real scale = 2 * (half * sd), inverse = scale > NPKSDI_TINY ? 1 / scale : 0;
+    int own = model->summary_ == NPKSD_SUMMARY_CALLBACK; /* or columns that cancel, to rounding */
+    npksd_real least = own ? NPKSDI_TINY : 64 * NPKSDI_EPSILON;
+    npksd_real scale = 2 * (half * sd), inverse = scale > least ? 1 / scale : 0;
     npksd_real centre = 2 * (half_low + half * stats[2]); /* all right with the last panel */
     model->summary_centre_[k] = npksdi_clamp(centre, NPKSDI_LARGEST);
     model->summary_inverse_[k] = npksdi_min(inverse, NPKSDI_HUGE);
@@ -4069,7 +4071,7 @@ static void npksdi_gradient(const npksd_tester *t, const npksdi_family *f, size_
 
 /* One candidate (family, ridge) for one coordinate, solved on the fit sums and judged on the
    held-out ones: J = theta' A theta / 2 + c' theta. A costlier family must lower J by 2 % of |J|.
-   Ties without added noise: GAUSS only, as others would chase them. None good: NPKSDI_CONSTANT. */
+   Ties without added noise: GAUSS only, as others would chase them. The first is the default. */
 static void npksdi_judge(npksd_tester *t, const npksdi_family *f, size_t slot, size_t candidate)
 {
     npksdi_fit *fit = &t->fit_;
@@ -4640,7 +4642,6 @@ static void npksdi_tester_begin(npksd_tester *t)
         model->scale_[i] = 1; /* until rows are seen */
         npksdi_set_ruler(model, i);
         model->family_of_[i] = NPKSDI_CONSTANT;
-        t->fit_.choice_[i] = t->fit_.splits_ > 1 ? NPKSDI_CONSTANT : 0; /* AUTO: none so far */
         t->fit_.best_[i] = NPKSDI_HUGE;
         if (model->weights_[i] > 0)
             t->fit_.active_[t->fit_.active_count_++] = (uint32_t)i;
@@ -5547,8 +5548,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.scales = options->scale_count > 0 ? options->scales : &one;
     o.scale_count = 1;
     o.components = NPKSD_COMPONENT_STEIN;
-    o.summary = NPKSD_SUMMARY_NONE;
-    o.estimator = NPKSD_ESTIMATOR_GAUSS;
+    o.summary = NPKSD_SUMMARY_NONE, o.estimator = NPKSD_ESTIMATOR_GAUSS;
     NPKSDI_REFUSE(npksd_options_problem(&o, n, m) != NULL, NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
                       || (weights != NULL && !npksdi_finite(weights, m)),

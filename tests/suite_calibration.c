@@ -182,6 +182,39 @@ static npksd_real random_level(npksd_rng *rng, size_t b)
     }
 }
 
+/* Equal null values, moved through the tolerance of T number by number: the verdict is that of the threshold. */
+TEST verdict_to_the_last_bit(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester;
+    npksd_result result;
+    npksd_real rows[SMALL_N * SMALL_M], values[SMALL_REPLICATES], low, high;
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 71);
+    chain_sample(rows, SMALL_N, SMALL_M, &rng, NULL);
+    for (options.seed = 0; options.seed < 5; options.seed++) {
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+        low = result.statistic - 1;
+        high = result.statistic;
+        for (npksd_real middle = low, before = high; middle < before || middle > before;) {
+            for (size_t r = 0; r < SMALL_REPLICATES; r++)
+                values[r] = middle;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, 0, SMALL_REPLICATES, values));
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, NULL));
+            ASSERT_EQ_FMT(result.statistic > result.threshold, result.reject, "%d");
+            low = result.reject ? middle : low;
+            high = result.reject ? high : middle;
+            before = middle;
+            middle = (low + high) / 2;
+        }
+        ASSERT(low < high && high < result.statistic);
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
 TEST p_and_threshold_agree(void)
 {
     enum { MOST = 60 };
@@ -730,6 +763,7 @@ SUITE(suite_calibration)
 {
     RUN_TEST(stored_p_values);
     RUN_TEST(stored_intervals);
+    RUN_TEST(verdict_to_the_last_bit);
     RUN_TEST(p_and_threshold_agree);
     RUN_TEST(early_stopping_agrees);
     RUN_TEST(stopping_uses_the_same_replicates);

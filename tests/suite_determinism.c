@@ -237,6 +237,7 @@ static npksd_status draw_in_pieces(npksd_tester *tester, size_t piece)
         size_t count = end < piece ? end : piece, odd = end % 17;
         unsigned char *scratch = (unsigned char *)malloc(bytes + odd);
         memset(&worker, 0, sizeof worker);
+        memset(scratch, 0xFF, bytes + odd); /* not numbers: nothing there may be read before it is written */
         worker.scratch = scratch + odd;
         worker.scratch_bytes = bytes;
         end -= count;

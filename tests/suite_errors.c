@@ -386,12 +386,41 @@ TEST pilot_is_not_needed_for_one_number(void)
 
 TEST as_large_as_can_be(void)
 {
+    const size_t most = 268435456;
     npksd_options options = small_options();
     ASSERT(!npksd_options_problem(&options, 1, 4000000));
     ASSERT(npksd_options_problem(&options, 1, 4000001));
-    ASSERT(npksd_options_problem(&options, 268435457, 1));
-    if (sizeof(size_t) > 4)
-        ASSERT(!npksd_options_problem(&options, 268435456, 1));
+    ASSERT(npksd_options_problem(&options, most + 1, 1));
+    if (sizeof(size_t) > 4) {
+        ASSERT(!npksd_options_problem(&options, most, 1));
+        ASSERT(!npksd_samples_problem(&options, SMALL_N, most - SMALL_N, 1));
+    }
+    ASSERT(npksd_samples_problem(&options, SMALL_N, most - SMALL_N + 1, 1));
+    /* each number option at its limit and just beyond */
+#define LIMIT(field, at, beyond)                                                                                       \
+    do {                                                                                                               \
+        npksd_options o = small_options();                                                                             \
+        o.field = (at);                                                                                                \
+        ASSERTm(#field, !npksd_options_problem(&o, SMALL_N, SMALL_M));                                                 \
+        o.field = (beyond);                                                                                            \
+        ASSERTm(#field, npksd_options_problem(&o, SMALL_N, SMALL_M));                                                  \
+    } while (0)
+    LIMIT(fit_rows, most, most + 1);
+    LIMIT(replicates, most, most + 1);
+    LIMIT(pilot, most, most + 1);
+    LIMIT(resample, (size_t)16777216, (size_t)16777217);
+    LIMIT(features, (size_t)1048576, (size_t)1048577);
+    LIMIT(ridge, (npksd_real)1e6, (npksd_real)1000001);
+    LIMIT(smooth, (npksd_real)1000, (npksd_real)1000.5);
+#undef LIMIT
+    /* 256 features a coordinate: RBF has 2 beside its bumps if there is no summary */
+    options.estimator = NPKSD_ESTIMATOR_RBF;
+    options.summary = NPKSD_SUMMARY_NONE;
+    options.fit_rows = 1000;
+    options.basis = 254;
+    ASSERT(!npksd_options_problem(&options, SMALL_N, SMALL_M));
+    options.basis = 255;
+    ASSERT(npksd_options_problem(&options, SMALL_N, SMALL_M));
     PASS();
 }
 

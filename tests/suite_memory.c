@@ -144,6 +144,26 @@ TEST aligned_for_numbers(void)
 }
 
 /* 2 GB for 100,000 columns: too much for 32 bits, where it is no argument's fault. */
+/* Summary ALL has moments of every column with every other one: soon more than can be counted. */
+TEST size_beyond_counting(void)
+{
+    static const int estimators[] = { NPKSD_ESTIMATOR_AUTO, NPKSD_ESTIMATOR_GAUSS };
+    for (size_t k = 0; k < 2; k++) {
+        npksd_options options = npksd_default_options();
+        npksd_tester *tester = NULL;
+        size_t bytes = 7;
+        options.summary = NPKSD_SUMMARY_ALL;
+        options.estimator = estimators[k];
+        ASSERT_EQ(NULL, npksd_options_problem(&options, 10, 70000));
+        ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_size(10, 70000, &options, &bytes));
+        ASSERT_EQ_FMT((size_t)7, bytes, "%zu");
+        ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_create(&tester, 10, 70000, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_init(&tester, 10, 70000, chain_sample, NULL, &options, &bytes,
+                                                            sizeof bytes));
+    }
+    PASS();
+}
+
 TEST size_beyond_32_bits(void)
 {
     size_t bytes = 7;
@@ -584,6 +604,7 @@ SUITE(suite_memory)
     RUN_TEST(size_grows_as_stated);
     RUN_TEST(loaded_is_smaller);
     RUN_TEST(aligned_for_numbers);
+    RUN_TEST(size_beyond_counting);
     RUN_TEST(size_beyond_32_bits);
     RUN_TEST(destroy_at_any_time);
     RUN_TEST(every_allocation_fails_once);

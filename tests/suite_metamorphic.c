@@ -367,6 +367,7 @@ TEST other_workers(void)
             size_t count = 1 + trial_below(&s.rng, TRIAL_REPLICATES - start);
             memset(&worker, 0, sizeof worker);
             if (trial_below(&s.rng, 4)) {
+                memset(scratch, 0xFF, bytes + 16); /* not numbers */
                 worker.scratch = scratch + trial_below(&s.rng, 17);
                 worker.scratch_bytes = bytes;
                 if (s.t.options.rng.next_fn)

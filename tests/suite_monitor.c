@@ -482,7 +482,8 @@ static int rare_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng,
     return 0;
 }
 
-TEST restarts_with_an_equal_null(void)
+/* Another seed, or another n, is another tester, though both have the same null values. */
+TEST restarts_with_an_equal_null(int other_n)
 {
     enum { N = 20 };
     npksd_tester *testers[2];
@@ -491,8 +492,8 @@ TEST restarts_with_an_equal_null(void)
     npksd_result result;
     npksd_options options = small_options();
     for (size_t k = 0; k < 2; k++) {
-        options.seed = 1 + k;
-        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&testers[k], N, 1, rare_sample, NULL, &options));
+        options.seed = other_n ? 1 : 1 + k;
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&testers[k], other_n ? N + k : N, 1, rare_sample, NULL, &options));
         ASSERT_STATUS(NPKSD_OK, finish(testers[k]));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_null(testers[k], nulls[k], SMALL_REPLICATES, NULL));
     }
@@ -522,5 +523,6 @@ SUITE(suite_monitor)
     for (size_t index = 0; index < variant_count(); index++)
         RUN_TESTp(takes_testers, index);
     RUN_TEST(restarts);
-    RUN_TEST(restarts_with_an_equal_null);
+    RUN_TESTp(restarts_with_an_equal_null, 0);
+    RUN_TESTp(restarts_with_an_equal_null, 1);
 }

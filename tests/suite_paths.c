@@ -611,7 +611,8 @@ TEST arguments_of_samples(void)
 
 TEST arguments_of_trials(void)
 {
-    npksd_options options = quick_options(), bad = options;
+    npksd_options options = quick_options(), bad = options, poor = options;
+    test_heap empty;
     npksd_self_check_result check;
     npksd_power_result power;
     bad.alpha = 2;
@@ -623,6 +624,10 @@ TEST arguments_of_trials(void)
     ASSERT_STATUS(argument, CHECK(chain_sample, &options, 2, NULL));
     ASSERT_STATUS(argument, CHECK(chain_sample, &options, 0, &check));
     ASSERT_STATUS(argument, CHECK(chain_sample, &options, 1000001, &check));
+    memset(&empty, 0, sizeof empty);
+    empty.asked.bad_call = 1;
+    poor.allocator = heap_allocator(&empty);
+    ASSERT_STATUS(NPKSD_ERROR_MEMORY, CHECK(chain_sample, &poor, 1000000, &check));
     ASSERT_STATUS(argument, CHECK(chain_sample, &bad, 2, &check));
     ASSERT_STATUS(argument, POWER(NULL, chain_sample, 2, &power));
     ASSERT_STATUS(argument, POWER(chain_sample, NULL, 2, &power));
@@ -703,6 +708,12 @@ TEST self_check_sees_it(void)
     ASSERT(check.uniform_p < (npksd_real)0.01);
     ASSERT(check.suspicious);
     ASSERT(check.repeatable);
+    for (size_t runs = 2; runs < 4; runs++) { /* as many p-values of 1/20: uniform_p is 0.027, then 0.004 */
+        s.calls = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, shifty_sample, &s, &options, runs, &check));
+        ASSERT_EQ_FMT(runs, check.rejected, "%zu");
+        ASSERT_EQ_FMT(runs == 3, check.suspicious, "%d");
+    }
     s.calls = 0;
     s.first = 1; /* the second of the two draws that should be equal is shifted */
     s.period = 1000;

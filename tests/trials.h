@@ -18,6 +18,7 @@ typedef enum trial_shape {
     TRIAL_WALK,     /* each row remembers the one before */
     TRIAL_CONSTANT, /* the last column is always 7 (of one column: none is) */
     TRIAL_CAUCHY,   /* column 0 has no mean */
+    TRIAL_COPIES,   /* every column is 2 or -3 times column 0 */
     TRIAL_SHAPES
 } trial_shape;
 
@@ -30,9 +31,8 @@ typedef struct trial_source {
 static inline int trial_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     const trial_source *source = (const trial_source *)user_data;
-    npksd_real before[TRIAL_M] = { 0 };
+    npksd_real before[TRIAL_M] = { 0 }, x[TRIAL_M] = { 0 };
     for (size_t r = 0; r < count; r++) {
-        npksd_real x[TRIAL_M];
         for (size_t i = 0; i < m; i++) {
             x[i] = npksd_normal(rng) + (i > 0 ? x[i - 1] / 2 : 0);
             if (source->shape == TRIAL_WALK)
@@ -47,6 +47,8 @@ static inline int trial_sample(npksd_real *rows, size_t count, size_t m, npksd_r
             x[m - 1] = 7;
         if (source->shape == TRIAL_CAUCHY)
             x[0] /= npksd_normal(rng) + (npksd_real)1e-9;
+        for (size_t i = 1; i < m && source->shape == TRIAL_COPIES; i++)
+            x[i] = i % 2 ? -3 * x[0] : 2 * x[0];
         for (size_t k = 0; k < m; k++)
             rows[r * m + k] = x[source->order ? source->order[k] : k] * (source->unit ? source->unit[k] : 1);
     }
