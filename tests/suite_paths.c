@@ -352,6 +352,11 @@ TEST arguments_of_a_tester(void)
     ASSERT_STATUS(argument, npksd_tester_null(tester, NULL, 1, NULL));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, NULL, 0, &size));
     ASSERT_EQ_FMT((size_t)SMALL_REPLICATES, size, "%zu");
+    memset(out, UNTOUCHED, sizeof out);
+    size = 0;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, out, 3, &size));
+    ASSERT_EQ_FMTm("all there are, not all written", (size_t)SMALL_REPLICATES, size, "%zu");
+    ASSERT(!untouched(out + 2, sizeof out[0]) && untouched(out + 3, sizeof out - 3 * sizeof out[0]));
     ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, NULL, 0, NULL));
     ASSERT_STATUS(argument, npksd_tester_scores(tester, data, SIZE_MAX / 8, scores));
     npksd_tester_destroy(tester);
@@ -446,7 +451,7 @@ TEST arguments_of_workers(void)
     PASS();
 }
 
-/* A worker with an rng and a source of its own. */
+/* A worker with an rng and a source of its own, in the tester's scratch or in its own. */
 TEST worker_of_its_own(void)
 {
     npksd_options options = quick_options();
@@ -465,9 +470,16 @@ TEST worker_of_its_own(void)
     ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, second));
     ASSERT_MEM_EQ(first, second, sizeof first);
     ASSERT_EQ_FMT((size_t)3, source.calls, "%zu");
+    worker.scratch_bytes = npksd_tester_scratch_size(tester);
+    worker.scratch = malloc(worker.scratch_bytes);
+    ASSERT(worker.scratch);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, second));
+    ASSERT_MEM_EQ(first, second, sizeof first);
+    ASSERT_EQ_FMT((size_t)6, source.calls, "%zu");
     worker.rng = npksd_rng_seeded(&rng_state, options.seed + 1, 0);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 0, 3, other));
     ASSERT(memcmp(first, other, sizeof first) != 0);
+    free(worker.scratch);
     npksd_tester_destroy(tester);
     PASS();
 }
