@@ -735,6 +735,19 @@ TEST self_check_sees_it(void)
     PASS();
 }
 
+/* Without seek_fn no stream can be drawn twice: rows that then differ say nothing about the generator. */
+TEST self_check_without_streams(void)
+{
+    npksd_options options = quick_options();
+    npksd_self_check_result check;
+    caller_rng own;
+    options.rng = caller_rng_start(&own, test_seed, 0);
+    ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, chain_sample, NULL, &options, 3, &check));
+    ASSERT(check.repeatable);
+    ASSERT_EQ(check.uniform_p < (npksd_real)0.01, check.suspicious);
+    PASS();
+}
+
 static int rarely_one(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
 {
     (void)unused;
@@ -800,6 +813,32 @@ TEST arguments_of_primitives(void)
     PASS();
 }
 
+static int fixed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    (void)rng;
+    memcpy(rows, user_data, count * m * sizeof *rows);
+    return 0;
+}
+
+/* Noise is drawn anew for every run: the same rows are sometimes rejected. Of one seed all runs may agree by chance. */
+TEST power_draws_new_noise(void)
+{
+    enum { N = 20, RUNS = 20 };
+    npksd_options options = quick_options();
+    npksd_power_result power;
+    npksd_real rows[N];
+    size_t mixed = 0;
+    options.smooth = 1;
+    options.alpha = (npksd_real)0.5;
+    for (options.seed = 0; options.seed < 6; options.seed++) {
+        draw_rows(rows, N, 1, test_seed + 9700 + options.seed);
+        ASSERT_STATUS(NPKSD_OK, npksd_power(N, 1, chain_sample, NULL, fixed_sample, rows, &options, RUNS, &power));
+        mixed += power.rejected > 0 && power.rejected < RUNS;
+    }
+    ASSERT(mixed > 0);
+    PASS();
+}
+
 SUITE(suite_paths)
 {
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 9400);
@@ -828,7 +867,9 @@ SUITE(suite_paths)
     RUN_TEST(self_check_of_a_perfect_fit);
     RUN_TEST(self_check_p_value);
     RUN_TEST(self_check_sees_it);
+    RUN_TEST(self_check_without_streams);
     RUN_TEST(self_check_mean_p);
     RUN_TEST(self_check_compares_every_number);
+    RUN_TEST(power_draws_new_noise);
     RUN_TEST(arguments_of_primitives);
 }
