@@ -209,6 +209,33 @@ TEST ties_are_random(void)
     PASS();
 }
 
+/* After a restart as well: two recordings with ties, one before and one after it, do not share their ranks either. */
+TEST ties_are_random_after_a_restart(void)
+{
+    enum { B = SMALL_REPLICATES, SEEDS = 4000 };
+    npksd_real null_values[B];
+    npksd_options options = small_options();
+    watch w, fresh;
+    size_t equal = 0;
+    for (size_t r = 0; r < B; r++)
+        null_values[r] = 1;
+    ASSERT_STATUS(NPKSD_OK, prepare(&w, &options, null_values));
+    options.seed++;
+    ASSERT_STATUS(NPKSD_OK, prepare(&fresh, &options, null_values));
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        ASSERT_STATUS(NPKSD_OK, npksd_monitor_begin(&w.monitor, (npksd_real)0.05, 1, test_seed + seed));
+        ASSERT_STATUS(NPKSD_OK, add(&w, memory, 1));
+        fresh.monitor = w.monitor;
+        ASSERT_STATUS(NPKSD_OK, npksd_monitor_restart(&fresh.monitor, fresh.tester));
+        ASSERT_STATUS(NPKSD_OK, add(&fresh, memory, 1));
+        equal += fabs((double)w.monitor.p - (double)fresh.monitor.p) < 0.5 / (B + 1);
+    }
+    ASSERT_IN_RANGE((double)SEEDS / (B + 1), (double)equal, 4.5 * sqrt((double)SEEDS / (B + 1)));
+    npksd_tester_destroy(w.tester);
+    npksd_tester_destroy(fresh.tester);
+    PASS();
+}
+
 /* ======== the same again ======== */
 
 /* Same seed, same bits; a struct and a memory that were saved go on as if nothing had happened; so does a tester
@@ -514,6 +541,7 @@ SUITE(suite_monitor)
     RUN_TESTp(follows_the_reference, "diagnose", 1);
     RUN_TEST(every_bet_is_fair);
     RUN_TEST(ties_are_random);
+    RUN_TEST(ties_are_random_after_a_restart);
     RUN_TEST(goes_on_after_a_save);
     RUN_TEST(alarms_stay);
     RUN_TEST(late_change);
