@@ -312,14 +312,15 @@ static size_t reached(const npksd_real *null_values, size_t used, npksd_real tau
     return count;
 }
 
-/* A real test: the replicates up to the stop are those of the full run, and so is T. */
+/* A real test: the replicates up to the stop are those of the full run, and so is all that is known of the rows. No
+   null value is written but those used. */
 TEST stopping_uses_the_same_replicates(void)
 {
-    npksd_real rows[SMALL_N * SMALL_M], null_values[SMALL_REPLICATES];
+    npksd_real rows[SMALL_N * SMALL_M], null_values[SMALL_REPLICATES], some[SMALL_REPLICATES];
     npksd_options options = small_options(), plain = options;
     npksd_tester *tester;
     npksd_result whole, early;
-    size_t stops = 0;
+    size_t stops = 0, outside = 0, not_stein = 0;
     ASSERT_STATUS(NPKSD_OK,
                   npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &plain));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
@@ -334,21 +335,30 @@ TEST stopping_uses_the_same_replicates(void)
                                      SMALL_REPLICATES),
                            whole.p_value));
         options.stop_after = 1 + (size_t)seed % 5;
-        ASSERT_STATUS(NPKSD_OK,
-                      npksd_test(rows, SMALL_N, SMALL_M, chain_sample, NULL, &options, &early));
+        memset(some, UNTOUCHED, sizeof some);
+        ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, SMALL_N, SMALL_M, chain_sample, NULL, &options, &early,
+                                                    NULL, some));
         size_t used = 0, hits = 0;
         while (used < SMALL_REPLICATES && hits < options.stop_after)
             hits = reached(null_values, ++used, whole.statistic);
         ASSERT(same_number(whole.statistic, early.statistic));
         ASSERT(same_number(whole.ksd2, early.ksd2));
+        ASSERT(same_number(whole.bandwidth, early.bandwidth));
+        ASSERT(same_number(whole.out_of_range, early.out_of_range));
+        ASSERT_EQ_FMT(whole.leading, early.leading, "%u");
         ASSERT_EQ_FMT(used, early.replicates, "%zu");
+        ASSERT_MEM_EQ(null_values, some, used * sizeof some[0]);
+        ASSERT(untouched(some + used, sizeof some - used * sizeof some[0]));
         ASSERT(same_number(hits == options.stop_after ? ref_share(hits, used - 1)
                                                       : ref_share(hits + 1, used),
                            early.p_value));
         ASSERT(verdict_is_consistent(&early, options.alpha));
         stops += hits == options.stop_after;
+        outside += whole.out_of_range > 0;
+        not_stein += whole.leading != NPKSD_COMPONENT_STEIN;
     }
     ASSERT(stops > 3 && stops < 12);
+    ASSERT(outside > 0 && not_stein > 0);
     npksd_tester_destroy(tester);
     PASS();
 }

@@ -323,6 +323,7 @@ TEST early_stop(void)
                                                             SMALL_M, &options, &whole, NULL,
                                                             null_values));
         options.stop_after = 5;
+        memset(some, UNTOUCHED, sizeof some);
         ASSERT_STATUS(NPKSD_OK, npksd_test_samples_diagnose(observed, SMALL_N, synthetic, ROWS,
                                                             SMALL_M, &options, &early, NULL, some));
         npksd_real tau = whole.statistic, size = tau < 0 ? -tau : tau;
@@ -333,6 +334,7 @@ TEST early_stop(void)
         ASSERT_MEM_EQ(&tau, &early.statistic, sizeof tau);
         ASSERT_EQ_FMT(used, early.replicates, "%zu");
         ASSERT_MEM_EQ(null_values, some, used * sizeof some[0]);
+        ASSERT(untouched(some + used, sizeof some - used * sizeof some[0]));
         ASSERT_IN_RANGE(hits == 5 ? share(hits, used - 1) : share(hits + 1, used), early.p_value, 1e-6);
         ASSERT_EQ(hits == 5, (early.flags & NPKSD_FLAG_STOPPED_EARLY) != 0);
         stops += hits == 5;
