@@ -705,20 +705,22 @@ TEST features_of_a_tester(void)
 /* Unscaled rows, all columns, no noise: what a check sees is what npksd_statistic can be given. */
 static int is_plain(const trial *t)
 {
-    return without_noise(t) && !t->options.standardize && t->options.resample == 0 && t->source.shape != TRIAL_CAUCHY
-        && t->source.shape != TRIAL_CONSTANT;
+    return !(t->options.smooth > 0) && !t->options.standardize && t->options.resample == 0
+        && t->source.shape != TRIAL_CAUCHY && t->source.shape != TRIAL_CONSTANT;
 }
 
-/* ksd2 is U, and the mean of row_influence V, of the fitted scores at scale 1: to 1e-9 (float 1e-3) of the diagonal. */
+/* ksd2 is U, and the mean of row_influence V, of the scores at scale 1: to 1e-9 (float 1e-3) of the diagonal. So is the
+   sum of all columns' parts in vector form. The wild bootstrap says the same. */
 TEST check_against_statistic(void)
 {
     trials s;
     answer whole;
-    for (trials_begin(&s, 150); trials_next(&s, is_plain);) {
+    size_t wild = 0, in_parts = 0;
+    for (trials_begin(&s, 240); trials_next(&s, is_plain);) {
         npksd_tester *tester;
         npksd_real scores[TRIAL_N * TRIAL_M], u = 0, v = 0;
         npksd_options options = s.t.options;
-        double mean = 0, diagonal = 1;
+        double mean = 0, parts = 0, diagonal = 1;
         ASSERT_STATUSm(about(&s.t), NPKSD_OK, create(&s.t, &tester));
         ASSERT_STATUS(NPKSD_OK, finish(tester));
         ASSERT_STATUS(NPKSD_OK, read_answer(&s.t, tester, s.t.observed, &whole));
@@ -737,7 +739,15 @@ TEST check_against_statistic(void)
             diagonal += (double)scores[k] * (double)scores[k] / (double)s.t.n;
         ASSERTm(about(&s.t), agree("ksd2", (double)u, (double)whole.result.ksd2, either(1e-9, 1e-3) * diagonal));
         ASSERTm(about(&s.t), agree("influence", (double)v, mean, either(1e-9, 1e-3) * diagonal));
+        wild += !monte_carlo(&s.t);
+        if (!s.t.options.diagnose || s.t.options.form != NPKSD_FORM_VECTOR)
+            continue;
+        for (size_t i = 0; i < s.t.m; i++)
+            parts += (double)whole.why.numbers[0][i];
+        ASSERTm(about(&s.t), agree("v_i", (double)v, parts, either(1e-9, 1e-3) * diagonal));
+        in_parts += !monte_carlo(&s.t);
     }
+    ASSERT(wild > 0 && in_parts > 0);
     PASS();
 }
 
