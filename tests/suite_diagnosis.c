@@ -602,9 +602,36 @@ TEST points_at_the_difference(change what, int linear)
     PASS();
 }
 
+/* The wild bootstrap, too: a column is compared with itself, and the adjusted p with the largest column. */
+TEST wild_columns_have_their_own_p(void)
+{
+    enum { N = SMALL_N, M = 2, SEEDS = 10 };
+    npksd_options options = small_options();
+    npksd_real rows[N * M], p[M], adjusted[M];
+    npksd_diagnosis found;
+    npksd_result result;
+    size_t smaller = 0;
+    memset(&found, 0, sizeof found);
+    found.coordinate_p = p;
+    found.coordinate_p_adjusted = adjusted;
+    options.score_fn = chain_score;
+    set_options(&options, "score_callback wild stein diagnose");
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        options.seed = test_seed + seed;
+        draw_rows(rows, N, M, test_seed + 9800 + seed);
+        ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, N, M, chain_sample, NULL, &options, &result, &found, NULL));
+        for (size_t i = 0; i < M; i++) {
+            ASSERT(p[i] > 0 && p[i] <= adjusted[i] && adjusted[i] <= 1);
+            smaller += p[i] < adjusted[i];
+        }
+    }
+    ASSERT(smaller > SEEDS / 2);
+    PASS();
+}
+
 /* ======== range and flags ======== */
 
-TEST out_of_range_is_counted(void)
+TEST out_of_range_is_counted(const char *words)
 {
     enum { N = 20, M = 3 };
     npksd_options options = small_options();
@@ -613,7 +640,8 @@ TEST out_of_range_is_counted(void)
     npksd_tester *tester;
     npksd_result result;
     ref_fit fit;
-    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.score_fn = chain_score;
+    set_options(&options, words);
     recorder_begin(&log, chain_sample, NULL, &options);
     ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, N, M, recorder_sample, &log, &options));
     ASSERT_STATUS(NPKSD_OK, finish(tester));
@@ -706,6 +734,28 @@ TEST shift_of_a_constant_column(void)
     PASS();
 }
 
+/* Scaled numbers are clamped to 1e6 (float 1e4); the shift is that of the rows as they are, however far one is away. */
+TEST shift_by_a_far_row(void)
+{
+    npksd_real rows[SMALL_N * SMALL_M], shift[SMALL_M];
+    npksd_options options = small_options();
+    npksd_result result;
+    npksd_diagnosis found;
+    double far_away = either(1e9, 1e7), expected = far_away / SMALL_N; /* column 0 has deviation 1 */
+    memset(&found, 0, sizeof found);
+    found.coordinate_shift = shift;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.fit_rows = 1000; /* whose deviation is off by 2 % */
+    draw_rows(rows, SMALL_N, SMALL_M, test_seed + 9900);
+    rows[0] = (npksd_real)far_away;
+    ASSERT_STATUS(NPKSD_OK, npksd_test_diagnose(rows, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result, &found,
+                                                NULL));
+    ASSERT_AGREE("shift", expected, shift[0], 0.1 * expected);
+    for (size_t i = 1; i < SMALL_M; i++)
+        ASSERT_AGREE("shift of another column", 0, shift[i], 2);
+    PASS();
+}
+
 /* More than 5 % of the kept values equal another one: 5 of 100 are not enough, 6 are. */
 typedef struct repeats {
     size_t count, calls;
@@ -757,8 +807,12 @@ SUITE(suite_diagnosis)
         RUN_TESTp(points_at_the_difference, (change)what, 0);
         RUN_TESTp(points_at_the_difference, (change)what, 1);
     }
-    RUN_TEST(out_of_range_is_counted);
+    RUN_TEST(wild_columns_have_their_own_p);
+    RUN_TESTp(out_of_range_is_counted, "gauss");
+    RUN_TESTp(out_of_range_is_counted, "score_callback");
+    RUN_TESTp(out_of_range_is_counted, "score_callback wild stein");
     RUN_TEST(flags_are_set);
     RUN_TEST(shift_of_a_constant_column);
+    RUN_TEST(shift_by_a_far_row);
     RUN_TEST(ties_begin_above_five_percent);
 }
