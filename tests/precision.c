@@ -27,12 +27,13 @@ int precision_run_float(uint64_t number, precision_answer *out);
 #define PRECISION_RUN precision_run_double
 #endif
 
-/* Left out: more features than float can tell apart from few rows, unless there is a ridge, and the wild bootstrap,
-   whose null is all rounding where rows are far apart. */
+/* Left out: more features than float can tell apart from few rows or from each other, unless there is a ridge; squares
+   of what has no mean; and the wild bootstrap, whose null is all rounding where rows are far apart. */
 static int fits(const trial *t)
 {
-    int few = t->options.basis < 11 && t->options.degree < 4;
-    return (few || t->options.ridge > 0) && !t->options.calibration;
+    int few = t->options.basis < 11 && t->options.degree < 4 && t->source.shape != TRIAL_COPIES;
+    int wide = t->source.shape == TRIAL_CAUCHY && t->options.summary == NPKSD_SUMMARY_MEAN_VAR;
+    return (few || t->options.ridge > 0) && !wide && !t->options.calibration;
 }
 
 /* 0: no such problem; 1: done; else the status */

@@ -61,8 +61,7 @@ typedef enum test_shape {
     SHAPE_FAR,        /* 1000 + x/8 */
     SHAPE_HUGE,       /* coordinate 0 times 1e300, the last one times 1e-300 (float 1e30, 1e-30) */
     SHAPE_TRAJECTORY, /* each row remembers the one before */
-    SHAPE_COUNT,
-    SHAPE_OUTLIERS = SHAPE_COUNT /* one number in 500 is 1e8 (float 1e3) more; not among random problems */
+    SHAPE_COUNT
 } test_shape;
 
 /* One problem of a table: a shape of data, its size, and what to change in the options. */
@@ -88,8 +87,8 @@ static inline npksd_options problem_options(uint64_t seed, const char *words)
 
 REF_FN const char *shape_name(test_shape shape)
 {
-    static const char *const names[SHAPE_COUNT + 1] = { "chain", "skew", "ties",       "constant",
-                                                        "far",   "huge", "trajectory", "outliers" };
+    static const char *const names[SHAPE_COUNT] = { "chain", "skew", "ties",      "constant",
+                                                    "far",   "huge", "trajectory" };
     return names[shape];
 }
 
@@ -105,8 +104,6 @@ REF_FN int shape_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng
                 x[i] += x[i] * x[i] / 3;
             if (kind == SHAPE_FAR)
                 x[i] = 1000 + x[i] / 8;
-            if (kind == SHAPE_OUTLIERS && npksd_uniform(rng) < (npksd_real)0.002)
-                x[i] += (npksd_real)either(1e8, 1e3);
             if (kind == SHAPE_TRAJECTORY && r > 0)
                 x[i] += rows[(r - 1) * m + i] / 2;
         }

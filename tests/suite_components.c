@@ -216,7 +216,6 @@ static const problem problems[] = {
     { "only_margin", SHAPE_CONSTANT, 2, 3, "margin unscaled" },
     { "only_margin", SHAPE_HUGE, 15, 2, "margin" },
     { "only_margin", SHAPE_CHAIN, 1, 1, "margin" },
-    { "only_margin", SHAPE_OUTLIERS, 2, 1, "margin fit_rows=1000" },
     { "only_pair", SHAPE_CHAIN, 17, 3, "pair pilot=0" },
     { "only_pair", SHAPE_TIES, 100, 17, "pair pilot=0" },
     { "only_pair", SHAPE_CONSTANT, 16, 2, "pair pilot=0" },

@@ -154,6 +154,20 @@ TEST p_value_from_null_values(size_t v)
 
 /* ======== the caller's own rng ======== */
 
+/* An rng without streams is read in order: nothing before the first data set, unless columns are drawn. */
+TEST create_draws_nothing(void)
+{
+    npksd_options options = small_options();
+    npksd_tester *tester;
+    caller_rng own;
+    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR;
+    options.rng = caller_rng_start(&own, 1, 0);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    npksd_tester_destroy(tester);
+    ASSERT_EQ(0u, own.state.index_);
+    PASS();
+}
+
 TEST own_rng_with_streams_equals_built_in(size_t v)
 {
     npksd_options options = variant_options(v);
@@ -809,6 +823,7 @@ static void run_variants(void)
 
 SUITE(suite_determinism)
 {
+    RUN_TEST(create_draws_nothing);
     draw_rows(data, SMALL_N, SMALL_M, test_seed + 3000);
     run_variants();
     RUN_TEST1(trials_share_no_numbers, 0);

@@ -578,7 +578,8 @@ static int rounds_gently(const trial *t)
 {
     int turns = t->options.estimator == NPKSD_ESTIMATOR_AUTO || t->options.diagnose || t->options.degree > 1
         || (t->options.components & (NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR))
-        || t->source.shape == TRIAL_CAUCHY || t->source.shape == TRIAL_TIES || t->source.shape == TRIAL_CONSTANT;
+        || t->source.shape == TRIAL_CAUCHY || t->source.shape == TRIAL_TIES || t->source.shape == TRIAL_CONSTANT
+        || t->source.shape == TRIAL_COPIES;
     return has_units(t) && is_well_posed(t) && !(FLOAT_BUILD && (turns || t->n < 3));
 }
 
