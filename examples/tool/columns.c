@@ -700,11 +700,13 @@ static void note_flags(const column_info *c, notes *list)
 static void note_type(const column_info *c, const encoding *e, notes *list)
 {
     char name[256], hint[CELL_HINT];
+    const char *better = NULL;
     cut_text(c->name, 40, 0, name, sizeof name);
-    if (c->type == COLUMN_CATEGORY && c->value_count
-        && text_hint(c->values[c->value_count - 1], hint) && text_hint(c->values[0], hint))
+    if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[c->value_count - 1], hint))
+        better = text_hint(c->values[0], hint);
+    if (better)
         note(list, "Column %s: \"%.40s\" is not a number: %s, if it is not meant as a category.",
-             name, c->values[0], hint);
+             name, c->values[0], better);
     if (c->type == COLUMN_CATEGORY)
         note(list,
              "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.",

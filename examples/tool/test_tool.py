@@ -657,6 +657,22 @@ def test_dates():
         "size" in (pair["first"], pair["second"]) for pair in got["pairs"]), got.get("pairs"))
 
 
+def test_hints():
+    """Categories that look like something else: a whole sentence says what to write instead."""
+    for values, words in ((("[0,10)", "[10,20)"), "give each of its numbers a column"),
+                          (("6:30 PM", "7:30 PM"), "write times with 24 hours, 18:30:00 for 6:30 PM"),
+                          (("05-Nov-2024", "06-Nov-2024"), "write dates as 2024-05-31 or 2024-05-31 18:30:00"),
+                          (("1:36.867", "1:40.100"), "it looks like a duration; write it in seconds"),
+                          (("1'000", "2'000"), "remove the marks for thousands"),
+                          (("$1", "$2"), "remove the $")):
+        for name, count in (("hint.csv", 60), ("hint_made.csv", 600)):
+            text(name, "k,x\n" + "".join(f'"{values[k % 2]}",{x!r}\n'
+                                         for k, (x,) in enumerate(normal_rows(count, 1, count))))
+        got = answer(f"a hint for {values[0]}", "hint.csv", "hint_made.csv")
+        whole = f'Column k: "{values[0]}" is not a number: {words}, if it is not meant as a category.'
+        check(f"a hint for {values[0]}: all of it", whole in got.get("notes", []), got.get("notes"))
+
+
 def test_dialects_of_programs():
     """What spreadsheets and other programs write."""
     rows, made = normal_rows(60, 2, 2, 1.0), normal_rows(600, 2, 3)
@@ -2071,7 +2087,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_deviations, test_longer_files, test_sessions, test_dialects,
-                     test_refusals, test_options, test_lookalikes, test_dates, test_dialects_of_programs, test_exports,
+                     test_refusals, test_options, test_lookalikes, test_dates, test_hints, test_dialects_of_programs, test_exports,
                      test_newcomers, test_more_newcomers, test_defects, test_report_files, test_copies,
                      test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
                      test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,
