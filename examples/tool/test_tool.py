@@ -1160,6 +1160,18 @@ def test_defects():
     check("nor in errors", done.returncode == 2 and b"\x1b" not in done.stderr and b"\x9b" not in done.stderr)
     refuse("a column with an escape sequence", "column 1 (a 31m)", "esc_made.csv",
            text("esc_bad.csv", "a\x9b31m,b\n1,2\n5x,4\n"))
+    # cells in notes: a value that looks like several numbers, and one that is taken as missing
+    for values in (('"(1,\x1b[31m)"', '"(2,\x1b[31m)"'), ("word", "#\x1b[31m!")):
+        for name, count in (("esc.csv", 60), ("esc_made.csv", 600)):
+            text(name, "k,x\n" + "".join(f"{values[k % 2]},{x!r}\n"
+                                         for k, (x,) in enumerate(normal_rows(count, 1, count))))
+        done = npksd("esc.csv", "esc_made.csv", "--report", "esc.html")
+        check(f"{values}: in no note either", done.returncode < 2 and b" [31m" in done.stdout
+              and b"\x1b" not in done.stdout + Path("esc.html").read_bytes(), done.stdout)
+        check(f"{values}: nor in JSON", b"u001b" not in npksd("esc.csv", "esc_made.csv", "--json").stdout)
+    done = npksd("--watch", "esc\x1b[2J.csv", "--generator", "awk 'BEGIN { srand({seed}); while (i++ < {rows}) "
+                 "print rand() \",\" rand() }'", "--replicates", 39, "--fit-rows", 400, "--pilot", 20, "--alpha", 0.9)
+    check("nor as a recording", done.stdout.count(b" [2J.csv") == 3 and b"\x1b" not in done.stdout, done)
 
 
 def test_report_files():

@@ -92,15 +92,15 @@ char *clean_text(const char *text, size_t length)
 const char *cut_text(const char *text, size_t most, size_t least, char *to, size_t room)
 {
     size_t count = 0;
-    for (const char *c = text; *c; c = utf8_skip(c, 1))
+    char *clean = clean_text(text, strlen(text));
+    for (const char *c = clean; *c; c = utf8_skip(c, 1))
         count++;
-    if (count <= most) {
-        snprintf(to, room, "%s%*s", text, (int)(count < least ? least - count : 0), "");
-        return to;
-    }
-    const char *head = utf8_skip(text, most / 2),
-               *tail = utf8_skip(text, count - (most - most / 2 - 1));
-    snprintf(to, room, "%.*s~%s", (int)(head - text), text, tail);
+    if (count <= most)
+        snprintf(to, room, "%s%*s", clean, (int)(count < least ? least - count : 0), "");
+    else
+        snprintf(to, room, "%.*s~%s", (int)(utf8_skip(clean, most / 2) - clean), clean,
+                 utf8_skip(clean, count - (most - most / 2 - 1)));
+    free(clean);
     return to;
 }
 
@@ -133,9 +133,11 @@ void note(notes *list, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    list->items = (char **)memory(list->items, list->count + 1, sizeof *list->items);
-    list->items[list->count++] = format_text(format, arguments);
+    char *text = format_text(format, arguments);
     va_end(arguments);
+    list->items = (char **)memory(list->items, list->count + 1, sizeof *list->items);
+    list->items[list->count++] = clean_text(text, strlen(text));
+    free(text);
 }
 
 /* A file that is named twice is described once. */

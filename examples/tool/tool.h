@@ -48,7 +48,7 @@ char *clean_text(const char *text, size_t length);
 size_t utf8_bytes(const char *text); /* of the first character; 0: not UTF-8 */
 const char *utf8_skip(const char *text, size_t count);
 
-/* At most `most` characters of text, the middle left out, filled up with blanks to `least`. */
+/* At most `most` characters of text, cleaned, the middle left out, filled up with blanks to `least`. */
 const char *cut_text(const char *text, size_t most, size_t least, char *to, size_t room);
 
 void append(char **to, const char *format, ...) TOOL_FORMAT(2, 3);
@@ -60,6 +60,7 @@ typedef struct notes {
     size_t count;
 } notes;
 
+/* Cleaned, as the messages of fail are: cells and names of columns may stand in it. */
 void note(notes *list, const char *format, ...) TOOL_FORMAT(2, 3);
 void leave_out_repeated(notes *list);
 

@@ -619,7 +619,9 @@ static int has_alarm(const watcher *w) { return w->monitor.alarm || w->monitor.c
 static void add_alarm(const watcher *w, char **to, const char *what, size_t at)
 {
     const recording *r = &w->recordings[at - 1];
-    append(to, "%s%s raised the alarm at recording %zu, %s", *to ? "; " : "", what, at, r->file);
+    char *file = clean_text(r->file, strlen(r->file));
+    append(to, "%s%s raised the alarm at recording %zu, %s", *to ? "; " : "", what, at, file);
+    free(file);
     if (r->worst)
         append(to, ": %s", r->worst);
 }
