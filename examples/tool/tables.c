@@ -613,12 +613,12 @@ static void parse_csv(table *t, table_format *format)
     csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
-    while (csv.end > csv.at && strchr(" \t\r\n\x1a", csv.end[-1]) && csv.end[-1])
-        csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS */
-    *csv.end = '\0';
     if (is_json(csv.at))
         fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
+    while (csv.end > csv.at && csv.end[-1] && (is_blank(&csv, csv.end[-1]) || strchr("\r\n\x1a", csv.end[-1])))
+        csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS; a separator is none */
+    *csv.end = '\0';
     read_records(&csv);
     if (csv.records == 0)
         fail("%s: no rows; the file is empty", t->file);

@@ -285,6 +285,11 @@ def test_dialects():
                 else got.get("statistic") == want)
         check(f"{name}: the same answer", same, (got.get("statistic"), want))
     check("another order is noted", any("matched by name" in n for n in got.get("notes", [])))
+    for name, separator in (("commas", ","), ("semicolons", ";"), ("tabs", "\t")):
+        text("gap.csv", csv(rows, NAMES, separator) + "1" + separator + " \n\n \n")
+        got = answer(f"{name}: an empty cell at the end", "gap.csv", "made.csv")
+        check(f"{name}: an empty cell at the end is missing", got.get("statistic") == want
+              and (got["observed_rows"], got["observed_rows_used"]) == (61, 60), got)
     got = answer("stdin", "-", "made.csv", stdin=csv(rows, NAMES).encode())
     check("stdin: the same answer", got.get("statistic") == want)
     text("line.csv", csv(rows, ['"a\x1b[1m\nx"', "b"]))
