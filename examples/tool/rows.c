@@ -39,6 +39,14 @@ int is_constant(const data *d, size_t column)
     return 1;
 }
 
+int is_share(const data *d, size_t column)
+{
+    for (size_t r = 0; r < d->n; r++)
+        if (d->rows[r * d->m + column] != 0 && d->rows[r * d->m + column] != 1)
+            return 0;
+    return 1;
+}
+
 static int compare_numbers(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -89,9 +97,8 @@ static int share_has_changed(const column_change *c, double rows)
 int has_changed(const column_change *c, double rows)
 {
     double spread = c->sd / c->other_sd;
-    int is_share = c->type == COLUMN_CATEGORY || c->type == COLUMN_FLAG;
-    return c->distance >= 1.358 / sqrt(rows)
-        || (!is_share && (spread < 2.0 / 3 || spread > 3.0 / 2 || share_has_changed(c, rows)));
+    return c->distance >= 1.358 / sqrt(rows) || share_has_changed(c, rows)
+        || (!c->is_share && (spread < 2.0 / 3 || spread > 3.0 / 2));
 }
 
 /* Indices 0 .. count-1 with the largest key first; equal keys keep their order. */

@@ -198,6 +198,16 @@ def test_reasons():
     check("only the shifted column has a star", re.findall(r"^([*~]) (x\d)", said, re.M)
           == [("*", "x0"), ("~", "x2"), ("~", "x1")], said)
     check("the page says which hardly changed", Path("related.html").read_text().count(" (hardly changed)</td>") == 2)
+    # a share of 12 % against 0.1 % has changed by itself, one of 6 % against 2 % hardly: however it is written, and
+    # though the spread follows it
+    for every, other_every, differs in ((8, 1000, True), (16, 55, False)):
+        for name, common, rare in (("words", "walk", "stuck"), ("yes", "no", "yes"), ("bits", "0", "1")):
+            for file, count, shift, each in (("rare.csv", 100, 0.8, every), ("rare_made.csv", 1000, 0.0, other_every)):
+                text(file, "x,state\n" + "".join(f"{x!r},{rare if k % each == each - 1 else common}\n" for k, (x,) in
+                                                 enumerate(normal_rows(count, 1, each, shift))))
+            got = answer(f"a share: {name}", "rare.csv", "rare_made.csv", code=1)
+            check(f"a share: {name}: one row in {every}", all(c["differs"] == (differs or c["name"] == "x")
+                  for c in got.get("columns", [{"name": "none"}])), got.get("columns"))
     got = changed("a spread", [[0.5 * x] for x, in normal_rows(100, 1, 1)], normal_rows(1000, 1, 2))
     check("a changed spread is said",
           re.search(r"x0 \(mean .*, spread 0\.[45]\d times as large, ", got.get("where", "")), got.get("where"))

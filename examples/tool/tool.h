@@ -195,6 +195,7 @@ typedef struct copies {
 void data_free(data *d);
 void column_moments(const data *d, size_t column, double *mean, double *sd);
 int is_constant(const data *d, size_t column);
+int is_share(const data *d, size_t column); /* nothing but 0 and 1? */
 size_t *sort_down(const double *keys, size_t count);
 
 /* A column of numbers here and there. What is not known is NaN. */
@@ -203,6 +204,7 @@ typedef struct column_change {
     double shift, distance; /* of the means, in standard deviations; of the distributions */
     double mean, sd, other_mean, other_sd;
     double value, share, other_share; /* the value whose share of the rows changed most; or 0, 0, 0 */
+    int is_share;                     /* nothing but 0 and 1: the mean is the share of the 1 */
 } column_change;
 
 void find_frequent(const data *here, const data *there, size_t column, column_change *c);

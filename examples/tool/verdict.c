@@ -70,7 +70,8 @@ column_change change_of(const comparison *c, size_t column)
                              c->synthetic_sd[column],
                              0,
                              0,
-                             0 };
+                             0,
+                             is_share(&c->observed, column) && is_share(&c->synthetic, column) };
     find_frequent(&c->observed, &c->synthetic, column, &change);
     return change;
 }

@@ -519,7 +519,12 @@ static char *find_worst(const watcher *w, const data *d, const npksd_diagnosis *
         column_moments(&used, i, &c->mean, &c->sd);
         c->other_mean = w->mean[i];
         c->other_sd = w->sd[i];
-        c->value = c->share = c->other_share = 0; /* the generator's rows are not at hand */
+        c->value = c->share = c->other_share = 0; /* the generator's rows are not at hand ... */
+        c->is_share = c->type == COLUMN_CATEGORY || c->type == COLUMN_FLAG;
+        if (c->is_share) { /* ... but their shares are */
+            c->share = c->mean;
+            c->other_share = c->other_mean;
+        }
         keys[i] = 1e-6 * c->distance - p + 2 * (p <= 0.05 && has_changed(c, (double)w->n));
     }
     size_t *order = sort_down(keys, m), worst = order[0];
