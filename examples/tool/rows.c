@@ -53,14 +53,12 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rounding, caps and stuck values: the most frequent value here or there, whichever share changed more. A few
-   thousand rows will do. */
+/* Rounding, caps and stuck values: the most frequent value here or there, whichever share changed more. */
 void find_frequent(const data *here, const data *there, size_t column, column_change *c)
 {
-    enum { ROWS = 4000 };
     const data *both[2] = { here, there };
     for (size_t k = 0; k < 2; k++) {
-        size_t n = both[k]->n < ROWS ? both[k]->n : ROWS, best = 0;
+        size_t n = both[k]->n, best = 0;
         double *x = (double *)memory(NULL, n, sizeof *x), share[2] = { 0, 0 }, value = 0;
         for (size_t r = 0; r < n; r++)
             x[r] = (double)both[k]->rows[r * both[k]->m + column];

@@ -1220,6 +1220,13 @@ def test_frequent_values():
         said = " ".join(npksd(*files).stdout.decode().split())
         check(f"{files[0]}: rounding is noticed", "REJECTED" in said and f"Where: column {NAMES[1]} (" in said, said)
         check(f"{files[0]}: and said", re.search(shares, said), said)
+    text("free.csv", csv(normal_rows(200, 1, 7), ["x"]))
+    capped = [[min(x, 1.3)] for x, in normal_rows(10000, 1, 8)]
+    for name, made in (("as drawn", capped), ("sorted", sorted(capped))):
+        text("capped.csv", csv(made, ["x"]))
+        got = answer(f"a cap, {name}", "free.csv", "capped.csv", code=1)
+        check(f"a cap, {name}: is said", "value 1.3 in 0 % of the rows against 9 %" in got.get("where", ""),
+              got.get("where"))
 
 
 def test_copies():
