@@ -160,15 +160,43 @@ static void limit_observed(comparison *c)
 static void measure_columns(comparison *c)
 {
     size_t m = c->observed.m;
-    double *space = (double *)memory(NULL, 4 * m, sizeof *space);
+    double *space = (double *)memory(NULL, 6 * m, sizeof *space);
     c->observed_mean = space;
     c->observed_sd = space + m;
     c->synthetic_mean = space + 2 * m;
     c->synthetic_sd = space + 3 * m;
+    c->shift = space + 4 * m;
+    c->distance = space + 5 * m;
     for (size_t i = 0; i < m; i++) {
         column_moments(&c->observed, i, &c->observed_mean[i], &c->observed_sd[i]);
         column_moments(&c->synthetic, i, &c->synthetic_mean[i], &c->synthetic_sd[i]);
     }
+}
+
+/* Difference of the means, in standard deviations of both files together; of their halves, for 1e308 twice is too
+   large. */
+static double file_shift(const comparison *c, size_t i)
+{
+    double n = (double)c->observed.n, k = (double)c->synthetic.n,
+           gap = c->observed_mean[i] / 2 - c->synthetic_mean[i] / 2,
+           within = hypot(c->observed_sd[i] / 2 * sqrt((n - 1) / (n + k)),
+                          c->synthetic_sd[i] / 2 * sqrt((k - 1) / (n + k))),
+           sd = hypot(within, gap * (sqrt(n * k) / (n + k)));
+    return sd > 0 ? gap / sd : 0;
+}
+
+/* The library has at most some thousand rows of two files together: here all of them are at hand. */
+static void measure_changes(comparison *c)
+{
+    const npksd_diagnosis *d = &c->diagnosis;
+    for (size_t i = 0; i < c->observed.m; i++)
+        if (c->settings->program.command) { /* a constant column that differs: endlessly many */
+            c->shift[i] = fmin(fmax((double)d->coordinate_shift[i], -1e9), 1e9);
+            c->distance[i] = (double)d->coordinate_distance[i];
+        } else {
+            c->shift[i] = file_shift(c, i);
+            c->distance[i] = column_distance(&c->observed, &c->synthetic, i);
+        }
 }
 
 /* ======== the test ======== */
@@ -239,10 +267,11 @@ static void order_columns_and_rows(comparison *c)
 {
     size_t m = c->observed.m, n = c->observed.n;
     double *keys = (double *)memory(NULL, m > n ? m : n, sizeof *keys);
+    measure_changes(c);
     find_related(c);
     leave_out_own_pairs(c);
     for (size_t i = 0; i < m; i++)
-        keys[i] = 1e-6 * (double)c->diagnosis.coordinate_distance[i]
+        keys[i] = 1e-6 * c->distance[i]
             - (double)c->diagnosis.coordinate_p_adjusted[i] + 4 * column_differs(c, i)
             + 2 * c->related[i];
     c->column_order = sort_down(keys, m);

@@ -60,8 +60,8 @@ static void print_columns(const comparison *c)
         member("p", (double)d->coordinate_p[i], ",\n          ");
         printf("\"differs\": %s, ", truth(column_differs(c, i)));
         printf("\"related\": %s, ", truth(c->related[i]));
-        member("shift", column_shift(c, i), ", ");
-        member("distance", column_distance(c, i), ",\n          ");
+        member("shift", c->shift[i], ", ");
+        member("distance", c->distance[i], ",\n          ");
         member("observed_mean", c->observed_mean[i], ", ");
         member("observed_sd", c->observed_sd[i], ",\n          ");
         member("synthetic_mean", c->synthetic_mean[i], ", ");

@@ -69,7 +69,7 @@ static void column_table(FILE *out, const comparison *c)
                 "class='o'>%.5g</td>"
                 "<td class='s'>%s</td><td class='s'>%.5g</td></tr>\n",
                 c->related[i] ? " (hardly changed)" : "", (double)d->coordinate_p_adjusted[i],
-                column_shift(c, i), column_distance(c, i),
+                c->shift[i], c->distance[i],
                 value_text(type, c->observed_mean[i], here), c->observed_sd[i],
                 value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
     }
@@ -302,7 +302,7 @@ static size_t *order_common(const comparison *candidates, size_t count)
     for (size_t i = 0; i < m; i++) {
         keys[i] = 0;
         for (size_t k = 0; k < count; k++)
-            keys[i] += 1e-6 * column_distance(&candidates[k], i)
+            keys[i] += 1e-6 * candidates[k].distance[i]
                 - (double)candidates[k].diagnosis.coordinate_p_adjusted[i];
     }
     size_t *order = sort_down(keys, m);

@@ -53,16 +53,38 @@ static int compare_numbers(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static double *sort_column(const data *d, size_t column)
+{
+    double *x = (double *)memory(NULL, d->n, sizeof *x);
+    for (size_t r = 0; r < d->n; r++)
+        x[r] = (double)d->rows[r * d->m + column];
+    qsort(x, d->n, sizeof *x, compare_numbers);
+    return x;
+}
+
+double column_distance(const data *here, const data *there, size_t column)
+{
+    double *x = sort_column(here, column), *y = sort_column(there, column), largest = 0;
+    for (size_t i = 0, k = 0; i < here->n && k < there->n;) {
+        double value = fmin(x[i], y[k]);
+        while (i < here->n && x[i] == value)
+            i++;
+        while (k < there->n && y[k] == value)
+            k++;
+        largest = fmax(largest, fabs((double)i / (double)here->n - (double)k / (double)there->n));
+    }
+    free(x);
+    free(y);
+    return largest;
+}
+
 /* Rounding, caps and stuck values: the most frequent value here or there, whichever share changed more. */
 void find_frequent(const data *here, const data *there, size_t column, column_change *c)
 {
     const data *both[2] = { here, there };
     for (size_t k = 0; k < 2; k++) {
         size_t n = both[k]->n, best = 0;
-        double *x = (double *)memory(NULL, n, sizeof *x), share[2] = { 0, 0 }, value = 0;
-        for (size_t r = 0; r < n; r++)
-            x[r] = (double)both[k]->rows[r * both[k]->m + column];
-        qsort(x, n, sizeof *x, compare_numbers);
+        double *x = sort_column(both[k], column), share[2] = { 0, 0 }, value = 0;
         for (size_t r = 0, length; r < n; r += length) {
             for (length = 1; r + length < n && x[r + length] == x[r];)
                 length++;

@@ -7,6 +7,7 @@ is needed; without chromium or numpy their part is a visible skip, and a failure
 """
 import html.parser
 import json
+import math
 import os
 import pty
 import random
@@ -223,18 +224,27 @@ def test_reasons():
 
 
 def test_deviations():
-    """Shift and distance are those of observed against synthetic rows, whatever the lengths of the files."""
-    for count in (60, 600):
+    """Shift and distance are those of all observed rows against all synthetic ones, whatever the lengths of the files
+    and the tails of the column."""
+    for count, tails in ((60, False), (600, False), (6000, True)):
         files = {}
         for name, rows, shift in (("seen", 60, 0.7), ("made", count, 0.0)):
             files[name] = [row[0] for row in normal_rows(rows, 1, rows + 5, shift)]
+            if tails:
+                files[name] = [math.copysign(math.exp(2 * abs(x)), x) for x in files[name]]
             text(f"{name}_deviations.csv", csv([[x] for x in files[name]], ["a"]))
         seen, made, both = files["seen"], files["made"], files["seen"] + files["made"]
         shift = (statistics.mean(seen) - statistics.mean(made)) / statistics.pstdev(both)
         distance = max(abs(sum(x <= limit for x in seen) / 60 - sum(x <= limit for x in made) / count) for limit in both)
         got = answer(f"{count} rows", "seen_deviations.csv", "made_deviations.csv").get("columns", [{}])[0]
-        check(f"{count} rows: shift", abs(got.get("shift", 9) - shift) < 1e-6, (got, shift))
-        check(f"{count} rows: distance", abs(got.get("distance", 9) - distance) < 0.01, (got, distance))
+        check(f"{count} rows: shift", abs(got.get("shift", 9) - shift) < 1e-9, (got, shift))
+        check(f"{count} rows: distance", abs(got.get("distance", 9) - distance) < 1e-9, (got, distance))
+    # numbers whose squares, or whose differences, are too large for a double
+    for size in (1e200, 1.5e308):
+        for name, rows, sign in (("seen", 60, 1), ("made", 600, -1)):
+            text(f"{name}_deviations.csv", csv([[sign * size * (1 + (k % 5) / 50)] for k in range(rows)], ["a"]))
+        got = answer(f"{size}", "seen_deviations.csv", "made_deviations.csv", code=1).get("columns", [{}])[0]
+        check(f"{size}: shift and distance", 3.4 < (got.get("shift") or 0) < 3.5 and got["distance"] == 1, got)
 
 
 def test_longer_files():

@@ -207,6 +207,8 @@ typedef struct column_change {
     int is_share;                     /* nothing but 0 and 1: the mean is the share of the 1 */
 } column_change;
 
+/* The largest difference of the distribution functions, 0 to 1. */
+double column_distance(const data *here, const data *there, size_t column);
 void find_frequent(const data *here, const data *there, size_t column, column_change *c);
 /* Has the column itself changed? rows: n, or n k / (n + k) for two files. */
 int has_changed(const column_change *c, double rows);
@@ -291,6 +293,7 @@ typedef struct comparison {
     npksd_diagnosis diagnosis;
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
+    double *shift, *distance; /* m; observed against synthetic */
     size_t *column_order, *row_order;                                    /* worst first */
     char *related; /* m; 1: marked, but hardly changed by itself, while another one has */
     char *headline, *verdict, *where, *kind, *caveat;
@@ -337,8 +340,6 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
 
 void write_verdict(comparison *c);
 int rows_explain(const comparison *c);
-double column_shift(const comparison *c, size_t column);
-double column_distance(const comparison *c, size_t column);
 int column_differs(const comparison *c, size_t column);
 /* Finds the columns that are marked but hardly changed by themselves, while others have. */
 void find_related(comparison *c);

@@ -26,27 +26,6 @@ int rows_explain(const comparison *c)
     return (c->result.leading & of_scores) != 0;
 }
 
-/* With two files the library compares observed rows with all rows together; observed - all is the
-   share b / (a + b) of observed - synthetic, for means and distribution functions alike. */
-static double from_pool(const comparison *c)
-{
-    double a = (double)c->observed.n, b = (double)c->synthetic.n;
-    return c->settings->program.command ? 1 : (a + b) / b;
-}
-
-/* Difference of the means, in standard deviations of the generator or of both files together. */
-double column_shift(const comparison *c, size_t column)
-{
-    double shift = (double)c->diagnosis.coordinate_shift[column] * from_pool(c);
-    return fmin(fmax(shift, -1e9), 1e9); /* a constant column that differs: endlessly many */
-}
-
-/* Largest difference of the distribution functions, 0 to 1. */
-double column_distance(const comparison *c, size_t column)
-{
-    return fmin((double)c->diagnosis.coordinate_distance[column] * from_pool(c), 1);
-}
-
 static int is_marked(const comparison *c, size_t column)
 {
     return c->diagnosis.coordinate_p_adjusted[column] <= c->settings->options.alpha;
@@ -62,8 +41,8 @@ column_type type_of(const encoding *e, size_t column) { return e->columns[e->own
 column_change change_of(const comparison *c, size_t column)
 {
     column_change change = { type_of(c->encoding, column),
-                             column_shift(c, column),
-                             column_distance(c, column),
+                             c->shift[column],
+                             c->distance[column],
                              c->observed_mean[column],
                              c->observed_sd[column],
                              c->synthetic_mean[column],
@@ -364,7 +343,7 @@ static void print_columns(const comparison *c)
            "observed mean, sd", "synthetic mean, sd");
     for (size_t k = 0; k < d->m && k < TEXT_COLUMNS; k++) {
         size_t i = c->column_order[k];
-        double shift = column_shift(c, i);
+        double shift = c->shift[i];
         int differs = column_differs(c, i);
         column_type type = type_of(c->encoding, i);
         char name[128], here[48], there[48];
@@ -376,7 +355,7 @@ static void print_columns(const comparison *c)
                cut_text(d->names[i], 18, 18, name, sizeof name),
                (double)c->diagnosis.coordinate_p_adjusted[i]);
         printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", shift);
-        printf(" %8.2f   %10s %10.5g %10s %10.5g\n", column_distance(c, i),
+        printf(" %8.2f   %10s %10.5g %10s %10.5g\n", c->distance[i],
                value_text(type, c->observed_mean[i], here), c->observed_sd[i],
                value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
     }
