@@ -213,7 +213,7 @@ void chart_columns(FILE *out, const comparison *c)
             "</svg><figcaption>p of each column, adjusted for testing %zu column%s. A longer bar "
             "means a smaller p. Red: at or below the level. Grey: above it, or marked with "
             "others but hardly changed by itself.",
-            m, PLURAL(m));
+            c->tested_count, PLURAL(c->tested_count));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
     fprintf(

@@ -666,11 +666,9 @@ static int collect_values(column_info *c, table **tables, size_t count, size_t w
     return 1;
 }
 
-static void add_name(encoding *e, const column_info *owner, char *name, int other)
+static void add_name(encoding *e, const column_info *owner, char *name)
 {
     e->names = (char **)memory(e->names, e->m + 1, sizeof *e->names);
-    e->is_other = (char *)memory(e->is_other, e->m + 1, 1);
-    e->is_other[e->m] = (char)other;
     e->owner = (size_t *)memory(e->owner, e->m + 1, sizeof *e->owner);
     e->owner[e->m] = (size_t)(owner - e->columns);
     e->names[e->m++] = name;
@@ -685,7 +683,7 @@ static void add_category_names(encoding *e, const column_info *c)
         value = v < c->value_count ? clean_text(c->values[v], strlen(c->values[v]))
                                    : copy_text("(other)", 7);
         append(&name, "%s=%s", c->name, value);
-        add_name(e, c, name, v == c->value_count);
+        add_name(e, c, name);
         free(value);
     }
 }
@@ -822,7 +820,7 @@ void encoding_name(encoding *e)
         if (c->type == COLUMN_CATEGORY)
             add_category_names(e, c);
         else
-            add_name(e, c, copy_text(c->name, strlen(c->name)), 0);
+            add_name(e, c, copy_text(c->name, strlen(c->name)));
     }
     size_t repeated = index_names(&index, e->names, e->m);
     if (repeated < e->m)

@@ -12,25 +12,33 @@ static void add_to_list(char **list, const char *name)
     append(list, "%s%s", *list ? ", " : "", cut_text(name, 40, 0, cut, sizeof cut));
 }
 
-/* Constant columns are fine for the test as long as something else varies; say which they are. */
-static void check_constants(comparison *c)
+/* What has one value in all rows of two files says nothing, but would change the summary that the test of other
+   columns looks at: it is left out. That is decided by all rows together, so the test stays exact. Of a generator
+   only draws are known, and all columns stay. */
+static void choose_columns(comparison *c)
 {
     const data *a = &c->observed, *b = &c->synthetic;
+    int drawn = c->settings->program.command != NULL;
     char *both = NULL, *only = NULL;
     size_t constant = 0;
+    c->tested = (size_t *)memory(NULL, a->m, sizeof *c->tested);
     for (size_t i = 0; i < a->m; i++) {
-        if (!is_constant(b, i))
-            continue;
-        int same = is_constant(a, i) && a->rows[i] == b->rows[i];
-        constant += (size_t)is_constant(a, i);
-        if (!same || !c->encoding->is_other[i])
-            add_to_list(same ? &both : &only, a->names[i]);
+        int there = is_constant(b, i), here = is_constant(a, i), same = here && there && a->rows[i] == b->rows[i];
+        constant += (size_t)(here && there);
+        if (!same || drawn)
+            c->tested[c->tested_count++] = i;
+        if (there && !same)
+            add_to_list(&only, a->names[i]);
+        else if (same && (a->rows[i] != 0 || type_of(c->encoding, i) != COLUMN_CATEGORY)) /* a value of neither */
+            add_to_list(&both, a->names[i]);
     }
     if (constant == a->m)
         fail("%s and %s: every column is constant (%s%s%s); there is nothing to test", a->file,
              b->file, both ? both : "", both && only ? ", " : "", only ? only : "");
     if (both)
-        note(&c->notes, "Constant, with the same value on both sides, and therefore ignored: %s.",
+        note(&c->notes, "Constant, with the same value on both sides%s: %s.",
+             drawn ? "; the test of the others looks at such columns, too, unless they are left out (--leave-out)"
+                   : ", and left out of the test",
              both);
     if (only)
         note(&c->notes,
@@ -281,15 +289,45 @@ static void order_columns_and_rows(comparison *c)
     free(keys);
 }
 
+static npksd_real *tested_rows(const comparison *c, const data *d, size_t n)
+{
+    size_t m = c->tested_count;
+    npksd_real *rows = (npksd_real *)memory(NULL, n * m, sizeof *rows);
+    for (size_t r = 0; r < n; r++)
+        for (size_t k = 0; k < m; k++)
+            rows[r * m + k] = d->rows[r * d->m + c->tested[k]];
+    return rows;
+}
+
+/* From the columns that were tested to all; from the last one on, for they move up. */
+static void spread_diagnosis(comparison *c)
+{
+    npksd_diagnosis *d = &c->diagnosis;
+    for (size_t i = c->observed.m, k = c->tested_count; i-- > 0;) {
+        int tested = k > 0 && c->tested[k - 1] == i;
+        k -= (size_t)tested;
+        d->coordinate_p[i] = tested ? d->coordinate_p[k] : 1;
+        d->coordinate_p_adjusted[i] = tested ? d->coordinate_p_adjusted[k] : 1;
+    }
+    for (size_t k = 0; k < d->pair_count; k++) {
+        d->pairs[k].first = c->tested[d->pairs[k].first];
+        d->pairs[k].second = c->tested[d->pairs[k].second];
+    }
+}
+
 /* Data sets drawn from a file of copies repeat rows, a recording does not: MIRROR sees that first,
    and rejects a plain bootstrap. */
 static npksd_status test_samples(comparison *c, size_t n, size_t rows)
 {
     npksd_options options = c->settings->options;
+    npksd_real *here = tested_rows(c, &c->observed, n), *there = tested_rows(c, &c->synthetic, rows);
     if (c->copies.suspicious)
         options.components &= ~(unsigned)NPKSD_COMPONENT_MIRROR;
-    return npksd_test_samples_diagnose(c->observed.rows, n, c->synthetic.rows, rows, c->observed.m,
-                                       &options, &c->result, &c->diagnosis, c->null_values);
+    npksd_status status = npksd_test_samples_diagnose(here, n, there, rows, c->tested_count, &options, &c->result,
+                                                      &c->diagnosis, c->null_values);
+    free(here);
+    free(there);
+    return status;
 }
 
 /* The test of an eighth of the rows tells how long all of them will take. */
@@ -314,12 +352,13 @@ void compare_files(comparison *c)
     whole_blocks(c, &c->observed);
     whole_blocks(c, &c->synthetic);
     measure_columns(c);
-    check_constants(c);
+    choose_columns(c);
     check_copies(c);
-    check_options(npksd_samples_problem(o, c->observed.n, c->synthetic.n, c->observed.m));
+    check_options(npksd_samples_problem(o, c->observed.n, c->synthetic.n, c->tested_count));
     make_room(c);
     forecast(c);
     check_status(test_samples(c, c->observed.n, c->synthetic.n));
+    spread_diagnosis(c);
     c->seconds = now_seconds() - start;
     order_columns_and_rows(c);
 }
@@ -336,7 +375,7 @@ void compare_generator(comparison *c, const program_source *source)
     c->synthetic.file = c->source;
     npksd_status status = test_generator(c, &options, source);
     measure_columns(c);
-    check_constants(c);
+    choose_columns(c);
     check_copies(c);
     check_status(status);
     if (program_said(source->program))

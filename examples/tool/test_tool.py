@@ -460,9 +460,26 @@ def test_refusals():
     text("half_made.csv", csv([[x, 2.0, 6.0] for x, _ in normal_rows(600, 2, 8)], ["a", "b", "c"]))
     got = answer("a constant column that is another", "half.csv", "half_made.csv", code=1)
     notes = got.get("notes", [])
-    check("constant columns are named", any("therefore ignored: b." in n for n in notes)
+    check("constant columns are named", any("left out of the test: b." in n for n in notes)
           and any("not the same in the observed ones: c." in n for n in notes), notes)
     answer("one constant column", "half.csv", "half_made.csv", "--leave-out", "c", code=0)
+    more = [f"k{k}" for k in range(5)]
+    for name, count, shift in (("wide.csv", 60, 0.3), ("wide_made.csv", 600, 0.0)):
+        text(name, csv([[x, 7, y, 7, 0, -2.5, 7] for x, y in normal_rows(count, 2, count, shift)],
+                       ["a", "k0", "b", *more[1:]]))
+    got = answer("constant columns", "wide.csv", "wide_made.csv", "--report", "wide.html")
+    without = answer("without them", "wide.csv", "wide_made.csv", "--leave-out", ",".join(more))
+    check("constant columns change nothing", all(got.get(key) == without.get(key) for key in
+          ("statistic", "p_value", "threshold", "leading", "where", "pairs", "worst_rows"))
+          and got["columns"][:2] == without["columns"], (got, without))
+    check("constant columns: p = 1", [c["p_adjusted"] for c in got["columns"][2:]] == [1] * 5, got["columns"])
+    make = "awk 'BEGIN { srand({seed}); while (i++ < {rows}) print rand() \",7\" }'"
+    text("level.csv", csv([[x % 1, 7] for x, in normal_rows(60, 1, 3)], ["x", "level"]))
+    got = answer("a constant column of a generator", "level.csv", "--generator", make, "--replicates", 39,
+                 "--fit-rows", 400, "--pilot", 20)
+    check("a constant column of a generator: what is said", any(n.startswith(
+        "Constant, with the same value on both sides; the test of the others looks at such columns, too")
+        and n.endswith(": level.") for n in got.get("notes", [])), got.get("notes"))
 
 
 def test_options():
@@ -773,7 +790,7 @@ def test_exports():
 
     # a large key that is the same everywhere counts nothing
     got = both_ways("one large key", rows_of("key,a\n", lambda k, x, y: f"1234567890123456789,{x!r}\n"),
-                    "Constant, with the same value on both sides, and therefore ignored: key.")
+                    "Constant, with the same value on both sides")
     check("one large key: no counter", names(got) == ["a", "key"] and not noted(got, "counts the rows"), got["notes"])
 
     # columns without names
@@ -1311,6 +1328,10 @@ def test_candidates():
         text(name, "k,x\n" + "".join(f"{dice.choice(words)},{dice.gauss(0, 1)!r}\n" for _ in range(100)))
     got = answer("categories of all files", "k1.csv", "k2.csv", "k3.csv", code=1)
     check("one encoding for all", all(len(c["columns"]) == 5 for c in got.get("candidates", [])))
+    alone = answer("one of them alone", "k1.csv", "k2.csv")
+    for key in ("statistic", "p_value", "where"):
+        check(f"a value of another candidate does not change {key}", alone.get(key) == got["candidates"][0][key],
+              (alone.get(key), got["candidates"][0][key]))
     text("k4.csv", "k,x\n" + "".join(f"{'abcdefghijklmnopqrstuvwxyz'[k % 26]},{k % 7}\n" for k in range(100)))
     refuse("many values in one of the files", "more than 20 different texts in all files together", "k1.csv", "k2.csv",
            "k4.csv")

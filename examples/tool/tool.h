@@ -157,7 +157,6 @@ typedef struct encoding {
     column_info *columns;
     size_t count, m; /* m: columns of numbers, one for each value of a category */
     char **names;    /* m */
-    char *is_other;  /* m; 1: for values that the generator did not show */
     size_t *owner;   /* m; which of the columns it is made of */
     int other;       /* a generator decides: categories have a column (other) */
 } encoding;
@@ -283,6 +282,7 @@ typedef struct comparison {
     const notes *common; /* about the files, before any test */
     notes notes;
     data observed, synthetic; /* synthetic: of a generator, the rows drawn first */
+    size_t *tested, tested_count; /* columns: with files, those that vary */
     const encoding *encoding;
     const char *source; /* for people */
     size_t program_calls;

@@ -231,7 +231,7 @@ static void write_where(comparison *c)
         append(to, " and more");
     if (columns + pairs == 0) {
         append(to,
-               c->observed.m == 1 ? "column "
+               c->tested_count == 1 ? "column "
                                   : "no single column or pair stands out; nearest to it: column ");
         add_column(c, to, c->column_order[0]);
     }
@@ -279,7 +279,7 @@ static void note_range(comparison *c)
     double share = (double)c->result.out_of_range, fitted = (double)c->synthetic.n;
     if (drawn)
         fitted = fmin((double)c->settings->options.fit_rows, 1000);
-    double chance = 1 - pow(1 - fmin(2 / (fitted + 1), 1), (double)c->observed.m);
+    double chance = 1 - pow(1 - fmin(2 / (fitted + 1), 1), (double)c->tested_count);
     if (share >= 0.1 && share > 2 * chance)
         note(&c->notes, "%.0f %% of the observed rows lie outside the range of the %s rows.",
              100 * share, drawn ? "generated" : "synthetic");
@@ -362,8 +362,8 @@ static void print_columns(const comparison *c)
     if (d->m > TEXT_COLUMNS)
         printf("  and %zu more; --json lists them all\n", d->m - TEXT_COLUMNS);
     if (any)
-        printf("* differs: p, adjusted for testing %zu column%s, is at most %g.%s\n", d->m,
-               PLURAL(d->m), (double)c->settings->options.alpha,
+        printf("* differs: p, adjusted for testing %zu column%s, is at most %g.%s\n", c->tested_count,
+               PLURAL(c->tested_count), (double)c->settings->options.alpha,
                count_related(c)
                    ? ""
                    : " A changed\n  dependence marks every column that takes part in it.");
