@@ -244,12 +244,16 @@ int is_plain_word(const char *text)
     return strspn(text, plain) == strlen(text);
 }
 
-/* What to call a column on a command line: its number, if a shell or a comma would tear its name. */
+/* What to call a column on a command line: its number in the first file, if a shell or a comma would tear its name. */
 static const char *column_word(const table *t, size_t column, char room[CELL_ROOM])
 {
     const char *name = t->names[column];
+    const table *first = t->lender;
     if (is_plain_word(name))
         return name;
+    for (size_t i = 0; first && first->named && i < first->columns; i++)
+        if (strcmp(first->names[i], name) == 0)
+            column = i;
     snprintf(room, CELL_ROOM, "%zu", column + 1);
     return room;
 }

@@ -79,44 +79,77 @@ static char *find_near(const name_index *index, const table *t, const char *name
     return words;
 }
 
+static void list_add(column_list *list, char *item, size_t number)
+{
+    size_t k = list->count++;
+    list->items = (char **)memory(list->items, list->count, sizeof *list->items);
+    list->found = (int *)memory(list->found, list->count, sizeof *list->found);
+    list->near = (char **)memory(list->near, list->count, sizeof *list->near);
+    list->numbers = (size_t *)memory(list->numbers, list->count, sizeof *list->numbers);
+    list->items[k] = item;
+    list->found[k] = 0;
+    list->near[k] = NULL;
+    list->numbers[k] = number;
+}
+
 void list_read(column_list *list, const char *option, const char *text)
 {
     list->option = option;
     list->text = text;
     while (*(text += strspn(text, " ,"))) {
-        size_t length = strcspn(text, ","), used = length, k = list->count++;
+        size_t length = strcspn(text, ","), used = length;
         while (used && text[used - 1] == ' ')
             used--;
-        list->items = (char **)memory(list->items, list->count, sizeof *list->items);
-        list->found = (int *)memory(list->found, list->count, sizeof *list->found);
-        list->near = (char **)memory(list->near, list->count, sizeof *list->near);
-        list->items[k] = copy_text(text, used);
-        list->found[k] = 0;
-        list->near[k] = NULL;
+        list_add(list, copy_text(text, used), 0);
         text += length + (text[length] == ',');
     }
     if (list->count == 0)
         fail("%s: column names or numbers should follow, separated by commas", option);
 }
 
-/* Marks the columns of a file that the list names. */
+/* Numbers are those of the first file: they become its names, by which other files are searched. */
+static void list_name(column_list *list, const name_index *index, const table *t)
+{
+    column_list named = { list->option, list->text, NULL, NULL, NULL, NULL, 0 };
+    for (size_t k = 0; k < list->count; k++) {
+        size_t first, last;
+        if (find_name(index, list->items[k]) != NOT_FOUND || !is_range(list->items[k], &first, &last)
+            || last > t->columns)
+            list_add(&named, list->items[k], 0);
+        else
+            for (size_t i = first; i <= last; i++)
+                list_add(&named, copy_text(t->names[i - 1], strlen(t->names[i - 1])), i);
+    }
+    *list = named;
+}
+
+/* The columns of a table that an item means, counted from 1: by name, or by number where there are none. */
+static int find_item(const column_list *list, size_t k, const name_index *index, const table *t, size_t *first,
+                     size_t *last)
+{
+    long long found = find_name(index, list->items[k]);
+    *first = *last = found != NOT_FOUND ? (size_t)found + 1 : list->numbers[k];
+    if (found != NOT_FOUND)
+        return 1;
+    if (*first == 0)
+        return is_range(list->items[k], first, last) && *last <= t->columns;
+    return !t->named && *last <= t->columns;
+}
+
+/* Marks the columns of a file that the list names, also those whose name stands there twice. */
 static void list_mark(column_list *list, const name_index *index, const table *t, char *marks)
 {
     for (size_t k = 0; k < list->count; k++) {
         size_t first, last;
-        long long found = find_name(index, list->items[k]);
-        if (found != NOT_FOUND)
-            first = last = (size_t)found + 1;
-        else if (!is_range(list->items[k], &first, &last) || last > t->columns) {
+        if (!find_item(list, k, index, t, &first, &last)) {
             if (!list->near[k])
                 list->near[k] = find_near(index, t, list->items[k]);
             continue;
         }
         list->found[k] = 1;
         memset(marks + first - 1, 1, last - first + 1);
-        for (size_t i = last; found != NOT_FOUND && i < t->columns; i++)
-            marks[i] |=
-                strcmp(index->names[i], list->items[k]) == 0; /* a name that stands there twice */
+        for (size_t i = last; index->repeated && i < t->columns; i++)
+            marks[i] |= strcmp(index->names[i], list->items[k]) == 0;
     }
 }
 
@@ -178,11 +211,14 @@ static void refuse_repeated(const table *t)
     name_index index;
     char **names = picked_names(t);
     size_t repeated = index_names(&index, names, t->m);
+    char words[64] = ""; /* numbers are those of the first file */
+    if (repeated < t->m && !(t->lender && t->lender->named))
+        snprintf(words, sizeof words, ", or leave one out: --leave-out %zu", t->picked[repeated] + 1);
     if (repeated < t->m)
         fail("%s, line %zu: columns %zu and %zu are both called \"%.200s\"; names must differ. "
-             "Rename one, or leave one out: --leave-out %zu%s",
+             "Rename one%s%s",
              t->file, t->lines[0] - 1, t->picked[find_name(&index, names[repeated])] + 1,
-             t->picked[repeated] + 1, names[repeated], t->picked[repeated] + 1, data_hint(t));
+             t->picked[repeated] + 1, names[repeated], words, data_hint(t));
     free_index(&index);
     free(names);
 }
@@ -196,6 +232,11 @@ static void pick_columns(table *t, table_format *format)
     char *use = new_marks(t->columns, wanted->count == 0), *leave = new_marks(t->columns, 0);
     index_names(&index, t->names, t->columns);
     t->forced = new_marks(t->columns, 0);
+    if (!t->lender && t->named && !index.repeated) {
+        list_name(wanted, &index, t);
+        list_name(&format->leave_out, &index, t);
+        list_name(&format->categories, &index, t);
+    }
     list_mark(wanted, &index, t, use);
     list_mark(&format->leave_out, &index, t, leave);
     list_mark(&format->categories, &index, t, t->forced);
@@ -848,6 +889,7 @@ void table_parse(table *t, const char *file, char *text, size_t bytes, table_for
     t->text = text;
     t->bytes = bytes;
     t->checksum = hash_bytes(text, bytes);
+    t->lender = format->lender;
     refuse_other_formats(t);
     if (bytes >= 6 && memcmp(text, "\x93NUMPY", 6) == 0)
         parse_npy(t);

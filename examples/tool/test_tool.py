@@ -653,6 +653,41 @@ def test_lookalikes():
     check("40 values", len(names(got)) == 41)
 
 
+def test_numbered_columns():
+    """A number is that of a column of the first file; other files are searched for its name."""
+    dice = random.Random(17)
+    def cells(count):
+        return [[str(dice.randrange(3)), str(dice.randrange(4)), f"{dice.gauss(0, 1):.4f}"] for _ in range(count)]
+    def table(file, rows, head):
+        text(file, "\n".join([",".join(head), *map(",".join, rows)]) + "\n")
+    head = ["map type", "level", "x"]
+    rows = cells(1000)
+    table("plan.csv", cells(100), head)
+    table("plan_made.csv", rows, head)
+    table("plan_other.csv", [[c, a, b] for a, b, c in rows], ["x", *head[:2]])
+    table("plan_index.csv", [[str(k), *row] for k, row in enumerate(rows)], ["", *head])
+    table("plan_twice.csv", [[c, b, a, b] for a, b, c in rows], ["x", "level", "map type", "level"])
+    text("plan_bare.csv", "\n".join(map(",".join, rows)))
+    for option, number, name in (("--categories", "1", "map type"), ("--leave-out", "2", "level"),
+                                 ("--columns", "2-3", "level,x")):
+        want = names(answer(f"{option} {name}", "plan.csv", "plan_made.csv", option, name))
+        for file in ("plan_made.csv", "plan_other.csv", "plan_index.csv", "plan_bare.csv"):
+            got = answer(f"{option} {number}, {file}", "plan.csv", file, option, number)
+            check(f"{option} {number}, {file}: the columns of the first file", names(got) == want, names(got))
+    make = "cat plan_other.csv | awk 'NR == 1 || NR < {rows} + 2'"
+    got = npksd("plan.csv", "--generator", make, "--categories", "1", "--leave-out", "2", "--columns", "1,9")
+    check("a number that no file has", b"--columns 9: there is no such column" in got.stderr, got.stderr)
+    # the number of an advice is that of the first file as well, and it helps
+    table("plan_words.csv", [[c, b, f"word{k}"] for k, (a, b, c) in enumerate(rows)], ["x", "level", "map type"])
+    refuse("words in the other file", "--categories 1", "plan.csv", "plan_words.csv")
+    said = refuse("words in the other file", "column 3 (map type)", "plan.csv", "plan_words.csv")
+    check("the advice has the number of the first file", "--leave-out 1" in said, said)
+    check("the advice helps", names(answer("--leave-out 1", "plan.csv", "plan_words.csv", "--leave-out", "1"))
+          == ["level", "x"])
+    said = refuse("a name twice in the other file", "both called \"level\"", "plan.csv", "plan_twice.csv")
+    check("no number of the other file", "--leave-out" not in said, said)
+
+
 def test_dates():
     def stamps(count, seed, format_day):
         dice = random.Random(seed)
@@ -2152,7 +2187,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_deviations, test_longer_files, test_sessions, test_dialects,
-                     test_refusals, test_options, test_lookalikes, test_dates, test_hints, test_dialects_of_programs, test_exports,
+                     test_refusals, test_options, test_lookalikes,
+                     test_numbered_columns, test_dates, test_hints, test_dialects_of_programs, test_exports,
                      test_newcomers, test_more_newcomers, test_defects, test_report_files, test_copies,
                      test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
                      test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,

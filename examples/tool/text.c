@@ -235,6 +235,7 @@ size_t index_names(name_index *index, char *const *names, size_t count)
         else
             index->slots[slot] = k + 1;
     }
+    index->repeated = repeated < count;
     return repeated;
 }
 

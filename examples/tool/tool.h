@@ -68,6 +68,7 @@ void leave_out_repeated(notes *list);
 typedef struct name_index {
     char *const *names;
     size_t *slots, room;
+    int repeated; /* a name stands there twice */
 } name_index;
 
 enum { NOT_FOUND = -1 };
@@ -78,13 +79,14 @@ void free_index(name_index *index);
 
 /* ======== tables.c ======== */
 
-/* A list like "speed,3,5-7": names first, then numbers counted from 1, then ranges of them. */
+/* A list like "speed,3,5-7": names first, then numbers of columns of the first file, counted from 1, or ranges of them. */
 typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
     const char *text;   /* as it was written */
     char **items;
     int *found;  /* did any file have it? */
     char **near; /* if not: the name that is most like it */
+    size_t *numbers; /* of an item that was given as a number and is a name now, or 0 */
     size_t count;
 } column_list;
 
@@ -92,12 +94,13 @@ typedef struct table_format {
     int header;           /* -1 find out, 0 the first line is data, 1 it is names */
     size_t expected_rows; /* 0: any number; a program was asked for so many */
     column_list use, leave_out, categories;
-    const struct table *lender; /* a table without names gets those of this one; NULL: numbers */
+    const struct table *lender; /* the first table, or NULL: one without names gets those of it */
 } table_format;
 
 /* A file as it is. */
 typedef struct table {
     char *file;               /* for messages */
+    const struct table *lender; /* of table_format */
     size_t n, columns, bytes; /* rows and columns of the file */
     char **names;             /* columns; (3) where there is no name */
     int named, unnamed_first, comments;
