@@ -215,10 +215,27 @@ static const char *cell_text(const table *t, size_t row, size_t column, char roo
     return room;
 }
 
-/* A cell as a value of a category. 1.0 is 1: pandas writes whole numbers so if a value is missing. */
-static const char *category_text(const table *t, size_t row, size_t column, char room[CELL_ROOM])
+static int is_plain_number(cell_kind kind) { return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER; }
+
+/* One text for a number however it is written: 0.50, 0,5 and 5e-01 are 0.5. Keys of too many digits for a double
+   stay as they are. NULL: no number. */
+static const char *number_text(const char *text, char room[CELL_ROOM])
 {
-    const char *text = cell_text(t, row, column, room);
+    double value;
+    if (!is_plain_number(classify(text, &value)))
+        return NULL;
+    if (strlen(text) > 15 && strspn(text, "0123456789") == strlen(text))
+        return text;
+    snprintf(room, CELL_ROOM, "%.15g", value == 0 ? 0 : value); /* no -0 */
+    return room;
+}
+
+/* A cell as a value of a category. Among words 1.0 is 1: pandas writes whole numbers so if a value is missing. */
+static const char *category_text(const column_info *c, const table *t, size_t row, size_t column, char room[CELL_ROOM])
+{
+    const char *text = cell_text(t, row, column, room), *number = c->of_numbers ? number_text(text, room) : NULL;
+    if (number)
+        return number;
     size_t sign = *text == '-' || *text == '+', whole = strspn(text + sign, "0123456789") + sign;
     size_t zeros = text[whole] == '.' ? strspn(text + whole + 1, "0") : 0;
     if (whole == sign || zeros == 0 || text[whole + 1 + zeros] || whole >= CELL_ROOM)
@@ -404,7 +421,7 @@ static const char *unit_hint(const char *text, char room[CELL_HINT])
             return NULL;
     snprintf(number, sizeof number, "%.*s", (int)length, text + first);
     cell_kind kind = classify(number, &value);
-    if (kind != CELL_NUMBER && kind != CELL_COMMA_NUMBER && kind != CELL_MARKED_NUMBER)
+    if (!is_plain_number(kind) && kind != CELL_MARKED_NUMBER)
         return NULL;
     if (strncmp(text, "\xe2\x88\x92", 3) == 0)
         return "write the minus sign as -";
@@ -649,7 +666,7 @@ static int collect_values(column_info *c, table **tables, size_t count, size_t w
             char room[CELL_ROOM];
             double value;
             size_t place = tables[k]->picked[which];
-            const char *text = category_text(tables[k], r, place, room);
+            const char *text = category_text(c, tables[k], r, place, room);
             if (is_missing(COLUMN_CATEGORY, tables[k], r, place,
                            cell_read(tables[k], r, place, &value))
                 || find_name(&c->index, text) != NOT_FOUND)
@@ -813,6 +830,16 @@ void table_keep(table *t, const size_t *kept, size_t count)
     t->m = count;
 }
 
+static int has_only_numbers(const column_info *c)
+{
+    char room[CELL_ROOM];
+    size_t v = 0;
+    for (const char *text; v < c->value_count; v++)
+        if ((text = number_text(c->values[v], room)) == NULL || strcmp(text, c->values[v]) != 0)
+            break;
+    return v == c->value_count;
+}
+
 /* The columns of numbers: one for each column, or one for each value of a category. */
 void encoding_name(encoding *e)
 {
@@ -820,6 +847,7 @@ void encoding_name(encoding *e)
     for (size_t i = 0; i < e->count; i++) {
         column_info *c = &e->columns[i];
         c->first = e->m;
+        c->of_numbers = has_only_numbers(c); /* a state has the values alone */
         index_names(&c->index, c->values, c->value_count);
         if (c->type == COLUMN_CATEGORY)
             add_category_names(e, c);
@@ -858,6 +886,8 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
             count_cells(&cells, tables[k], tables[k]->picked[i]);
         }
         c->type = decide_type(&cells, t, t->picked[i], word);
+        c->of_numbers = !cells.missing_word && cells.count[CELL_MISSING]
+                + count_kinds(&cells, CELL_NUMBER, CELL_COMMA_NUMBER) == cells.cells;
         if (c->type == COLUMN_CATEGORY && !collect_values(c, tables, count, i, word)) {
             refuse_units(&cells, word);
             refused = words ? refused : cells;
@@ -962,7 +992,7 @@ static void check_marks(const encoding *e, const table *t)
 
 static int fits(column_type type, cell_kind kind, double value)
 {
-    int number = kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER;
+    int number = is_plain_number(kind);
     switch (type) {
     case COLUMN_NUMBER: return number;
     case COLUMN_FLAG: return kind == CELL_FLAG || (number && (value == 0 || value == 1));
@@ -1025,7 +1055,7 @@ static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real
         cell_kind kind = cell_read(t, r, column, &value);
         char room[CELL_ROOM];
         long long found = c->type == COLUMN_CATEGORY
-            ? find_name(&c->index, category_text(t, r, column, room))
+            ? find_name(&c->index, category_text(c, t, r, column, room))
             : NOT_FOUND;
         if (found == NOT_FOUND && is_missing(c->type, t, r, column, kind))
             return i;

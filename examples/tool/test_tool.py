@@ -641,6 +641,34 @@ def test_lookalikes():
     check("values of both files", {"group=high", "group=new"} <= set(names(got)), names(got))
     got = answer("--categories", "r.csv", "r_made.csv", "--categories", "dose")
     check("--categories: numbers as values", {"dose=0.5", "dose=1", "dose=2"} <= set(names(got)), names(got))
+    # numbers as values: 0.50, 0,5 and 5e-1 are 0.5, in files, programs and later recordings; keys are no numbers
+    def doses(spellings, separator=",", count=600):
+        dice = random.Random(count)
+        return "dose" + separator + "x\n" + "".join(f"{dice.choice(spellings)}{separator}{dice.randrange(99)}\n"
+                                                    for _ in range(count))
+    text("dose.csv", doses(["0.5", "1", "2.25", "0"], count=60))
+    for words in ("0.5 1 2.25 0", "0.50 1.00 2.25 -0.0", "0,5 1,0 2,25 0,0", "5.000e-01 1.000e+00 +2.2500e+00 0e0"):
+        text("dose_made.csv", doses(words.split(), ";"))
+        got = answer(f"doses {words}", "dose.csv", "dose_made.csv", "--categories", "dose", code=0)
+        check(f"doses {words}: four", names(got) == ["dose=0", "dose=0.5", "dose=1", "dose=2.25", "x"], names(got))
+    for other, want in (("dose 0", ["dose=0.5", "dose=0.50", "dose=dose 0", "dose=dose 1", "x"]),
+                        ("12345678901234567890", ["dose=0.5", "dose=12345678901234567890", "dose=12345678901234567891", "x"])):
+        text("dose.csv", doses(["0.5", "0.50", other]))
+        text("dose_made.csv", doses(["0.5", other[:-1] + "1"]))
+        got = answer(f"doses and {other}", "dose.csv", "dose_made.csv", "--categories", "dose")
+        check(f"doses and {other}: values", names(got) == want, names(got))
+    make = ("awk 'BEGIN { srand({seed}); print \"dose,x\"; while (i++ < {rows}) "
+            "print (rand() < 0.5 ? \"0.5\" : \"1.0\") \",\" int(99 * rand()) }'")
+    quick = ("--generator", make, "--categories", "dose", "--replicates", 39, "--fit-rows", 400, "--pilot", 20)
+    for words in ("0.5 1", "0.50 1.00"):
+        text("dose.csv", doses(words.split(), count=60))
+        got = answer(f"doses of a program, {words}", "dose.csv", *quick)
+        other = [c["observed_mean"] for c in got.get("columns", []) if c["name"] == "dose=(other)"]
+        check(f"doses of a program, {words}: no other value", other == [0], got.get("columns"))
+    text("dose_first.csv", doses(["0.5", "1"], count=60))
+    npksd("--watch", "dose_first.csv", *quick, "--state", "dose.state")
+    got = answer("doses of a recording", "--watch", "dose.csv", "--state", "dose.state", code=0)
+    check("doses of a recording: none stands out", [r["column"] for r in got.get("list", [])] == ["", ""], got)
     refuse("a category that is not there", "--categories z: there is no such column", "r.csv", "r_made.csv",
            "--categories", "z")
     refuse("missing values if told so", "column 3 (dose): a missing value", "r.csv", "r_made.csv", "--missing",

@@ -151,6 +151,7 @@ typedef struct column_info {
     char *name;
     column_type type;
     char **values;             /* of a category, sorted */
+    int of_numbers;            /* the values are numbers, each in one way of writing */
     size_t value_count, first; /* its first column among the numbers */
     name_index index;
 } column_info;
