@@ -489,19 +489,19 @@ static void refuse_cell(const table *t, size_t row, size_t column, cell_kind kin
 {
     char room[CELL_ROOM], word_room[CELL_ROOM], *where = NULL;
     const char *name = column_word(t, column, word_room), *text = cell_text(t, row, column, room);
-    append(&where, "%s, %s %zu, column %zu (%.200s)", t->file, t->place, t->lines[row], column + 1,
-           t->names[column]);
+    append(&where, "%s, %s %zu, column %zu (%.*s)", t->file, t->place, t->lines[row], column + 1,
+           CUT(200, t->names[column]));
     if (kind == CELL_MISSING || kind == CELL_MAYBE_MISSING)
-        fail("%s: a missing value (\"%.40s\"). Every row must be complete here: remove the row, "
+        fail("%s: a missing value (\"%.*s\"). Every row must be complete here: remove the row, "
              "fill it in, or "
              "leave the column out: --leave-out %.200s",
-             where, text, name);
+             where, CUT(40, text), name);
     char hint_room[CELL_HINT];
     const char *better = kind == CELL_TEXT ? text_hint(text, hint_room) : NULL;
     if (better)
-        fail("%s: \"%.40s\" is not a number: %s, or leave the column out: --leave-out %.200s%s",
-             where, text, better, name, hint);
-    fail("%s: \"%.40s\" %s, or leave the column out: --leave-out %.200s%s", where, text,
+        fail("%s: \"%.*s\" is not a number: %s, or leave the column out: --leave-out %.200s%s",
+             where, CUT(40, text), better, name, hint);
+    fail("%s: \"%.*s\" %s, or leave the column out: --leave-out %.200s%s", where, CUT(40, text),
          kind_problem(kind), name, hint);
 }
 
@@ -644,10 +644,10 @@ static void refuse_texts(const census *c, const char *words, int drawn)
     char room[CELL_ROOM];
     const char *text = cell_text(t, row, place, room);
     int several = strchr(words, ',') != NULL, torn = t->columns == 1 && strchr(text, ' ');
-    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not a number, and with more than %d "
+    fail("%s, %s %zu, column %zu (%.*s): \"%.*s\" is not a number, and with more than %d "
          "different texts%s the column is not taken as a category automatically%s. Leave %s out: "
          "--leave-out %s; or say that %s: --categories %s%s",
-         t->file, t->place, t->lines[row], place + 1, t->names[place], text, (int)CATEGORY_VALUES,
+         t->file, t->place, t->lines[row], place + 1, CUT(200, t->names[place]), CUT(40, text), (int)CATEGORY_VALUES,
          drawn ? "" : " in all files together", several ? ", nor are others like it" : "",
          several ? "them" : "it", words, several ? "they are categories" : "it is one", words,
          torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
@@ -724,8 +724,8 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
     if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[c->value_count - 1], hint))
         better = text_hint(c->values[0], hint);
     if (better)
-        note(list, "Column %s: \"%.40s\" is not a number: %s, if it is not meant as a category.",
-             name, c->values[0], better);
+        note(list, "Column %s: \"%.*s\" is not a number: %s, if it is not meant as a category.",
+             name, CUT(40, c->values[0]), better);
     if (c->type == COLUMN_CATEGORY)
         note(list,
              "Column %s is a category: it became %zu column%s of 0 and 1, one for each value%s.",
@@ -796,10 +796,10 @@ static void note_clock(table **tables, size_t count, size_t which, notes *list)
     }
     if (dense || longer)
         note(list,
-             "Column %.200s only rises or only falls from row to row. If it is a clock or a "
+             "Column %.*s only rises or only falls from row to row. If it is a clock or a "
              "counter, it tells where a row stands in the file, not what it is like; leave it out: "
              "--leave-out %.200s.",
-             tables[0]->names[column], column_word(tables[0], column, room));
+             CUT(200, tables[0]->names[column]), column_word(tables[0], column, room));
 }
 
 size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count)
@@ -856,8 +856,8 @@ void encoding_name(encoding *e)
     }
     size_t repeated = index_names(&index, e->names, e->m);
     if (repeated < e->m)
-        fail("two columns of numbers would both be called \"%.200s\"; rename one",
-             e->names[repeated]);
+        fail("two columns of numbers would both be called \"%.*s\"; rename one",
+             CUT(200, e->names[repeated]));
     free_index(&index);
 }
 
@@ -896,9 +896,9 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
         note_type(c, e, list);
         if (c->type == COLUMN_CATEGORY && !forced && cells.missing_word)
             note(list,
-                 "Column %.200s: \"%s\" was taken as a missing value; --categories %.200s "
+                 "Column %.*s: \"%.*s\" was taken as a missing value; --categories %.200s "
                  "keeps it.",
-                 c->name, cells.missing_word, word);
+                 CUT(200, c->name), CUT(40, cells.missing_word), word);
     }
     if (words)
         refuse_texts(&refused, words, other);
@@ -959,10 +959,10 @@ static void refuse_thousands(const table *t, size_t column)
     const char *text = cell_text(t, marked, column, room),
                *other = t->cells[t->first_cell + plain * t->columns + column];
     classify(text, &value);
-    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is %.10g with a mark for thousands, but %.10g "
+    fail("%s, %s %zu, column %zu (%.*s): \"%.*s\" is %.10g with a mark for thousands, but %.10g "
          "with a decimal mark; \"%s\" in line %zu has none. Remove the marks for thousands, or "
          "write decimals everywhere: %s%c000",
-         t->file, t->place, t->lines[marked], column + 1, t->names[column], text, 1000 * value,
+         t->file, t->place, t->lines[marked], column + 1, CUT(200, t->names[column]), CUT(40, text), 1000 * value,
          value, other, t->lines[plain], other, *strpbrk(text, ".,"));
 }
 
@@ -980,12 +980,12 @@ static void check_marks(const encoding *e, const table *t)
     if (comma && t->separator == ',')
         refuse_cell(t, row, column, CELL_COMMA_NUMBER, "");
     if (comma && (point = find_marked(t, '.', CELL_NUMBER, &other_row, &other)) != NULL)
-        fail("%s, line %zu, column %zu (%.200s): \"%.40s\" has a decimal comma, but \"%.40s\" in "
+        fail("%s, line %zu, column %zu (%.*s): \"%.*s\" has a decimal comma, but \"%.*s\" in "
              "line %zu, column %zu "
-             "(%.200s) has a decimal point. Write the same mark everywhere, or leave the column "
+             "(%.*s) has a decimal point. Write the same mark everywhere, or leave the column "
              "out: --leave-out %.200s",
-             t->file, t->lines[row], column + 1, t->names[column], comma, point,
-             t->lines[other_row], other + 1, t->names[other], column_word(t, other, room));
+             t->file, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, comma), CUT(40, point),
+             t->lines[other_row], other + 1, CUT(200, t->names[other]), column_word(t, other, room));
 }
 
 /* ======== rows of numbers ======== */
@@ -1022,12 +1022,12 @@ static void refuse_other_kind(const table *t, size_t row, size_t column, cell_ki
     int plain = is_numeric(kind) || kind == CELL_FLAG || kind == CELL_TEXT;
     if (!plain || text_hint(text, hint))
         refuse_cell(t, row, column, kind, "");
-    fail("%s, %s %zu, column %zu (%.200s): \"%.40s\" is not %s, but the synthetic rows have %s "
+    fail("%s, %s %zu, column %zu (%.*s): \"%.*s\" is not %s, but the synthetic rows have %s "
          "there. "
          "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
          "is a "
          "category: --categories %.200s%s",
-         t->file, t->place, t->lines[row], column + 1, t->names[column], text, one[type],
+         t->file, t->place, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, text), one[type],
          many[type], word, word,
          row == 0 && !t->named && !t->numbers && kind == CELL_TEXT
              ? ". If line 1 holds the names of the columns, leave out --no-header; a program need "
@@ -1062,7 +1062,7 @@ static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real
         if (!fits(c->type, kind, value) && !takes_flag(c, t, column, kind, &flags[i]))
             refuse_other_kind(t, r, column, kind, c->type);
         if (c->type != COLUMN_CATEGORY) {
-            row[c->first] = (npksd_real)value;
+            row[c->first] = (npksd_real)(value == 0 ? 0 : value); /* no -0: copies are found by their bytes */
             continue;
         }
         size_t which = found == NOT_FOUND ? c->value_count : (size_t)found;
@@ -1080,7 +1080,7 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         return;
     for (size_t i = 0; i < e->count && shown < 5; i++)
         if (missing[i])
-            append(&columns, "%scolumn %.60s: %zu row%s", shown++ ? ", " : "", e->columns[i].name,
+            append(&columns, "%scolumn %.*s: %zu row%s", shown++ ? ", " : "", CUT(60, e->columns[i].name),
                    missing[i], PLURAL(missing[i]));
     if (d->n == 0)
         fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",

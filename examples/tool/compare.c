@@ -379,8 +379,8 @@ void compare_generator(comparison *c, const program_source *source)
     check_copies(c);
     check_status(status);
     if (program_said(source->program))
-        note(&c->notes, "The generator wrote to its standard error: %.200s",
-             program_said(source->program));
+        note(&c->notes, "The generator wrote to its standard error: %.*s",
+             CUT(200, program_said(source->program)));
     c->seconds = now_seconds() - start;
     order_columns_and_rows(c);
 }

@@ -94,8 +94,8 @@ static void pair_table(FILE *out, const comparison *c)
         fprintf(out, ", ");
         page_name(out, c->observed.names[d->pairs[k].second], 24);
         fprintf(out, "</td><td>%.4f</td><td class='o'>%.2f</td><td class='s'>%.2f</td></tr>\n",
-                (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed,
-                (double)d->pairs[k].expected);
+                (double)d->pairs[k].p_adjusted, without_sign((double)d->pairs[k].observed),
+                without_sign((double)d->pairs[k].expected));
     }
     fprintf(out,
             "</table></div>\n<p class='muted'>Correlations of normal scores. p is adjusted for "

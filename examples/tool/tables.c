@@ -215,10 +215,10 @@ static void refuse_repeated(const table *t)
     if (repeated < t->m && !(t->lender && t->lender->named))
         snprintf(words, sizeof words, ", or leave one out: --leave-out %zu", t->picked[repeated] + 1);
     if (repeated < t->m)
-        fail("%s, line %zu: columns %zu and %zu are both called \"%.200s\"; names must differ. "
+        fail("%s, line %zu: columns %zu and %zu are both called \"%.*s\"; names must differ. "
              "Rename one%s%s",
              t->file, t->lines[0] - 1, t->picked[find_name(&index, names[repeated])] + 1,
-             t->picked[repeated] + 1, names[repeated], words, data_hint(t));
+             t->picked[repeated] + 1, CUT(200, names[repeated]), words, data_hint(t));
     free_index(&index);
     free(names);
 }
@@ -474,6 +474,16 @@ static void skip_empty_lines(csv_reader *csv)
     }
 }
 
+/* A line that begins with # and is no comment: "#,score" above the data, or a row among others like it, #ff0000,5. */
+static int is_marked_row(const csv_reader *csv)
+{
+    char second = csv->at[1], separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
+    const char *next = next_line(csv->at, csv->end);
+    size_t fields = count_fields(csv->at, csv->end, separator);
+    return second != ' ' && fields > 1 && fields == count_fields(next, csv->end, separator)
+        && (second == separator || *next == '#' || csv->no_names);
+}
+
 /* Empty lines, comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the
    names of the columns into the last comment line: one with as many fields as the data are names. */
 static void skip_preamble(csv_reader *csv)
@@ -486,7 +496,7 @@ static void skip_preamble(csv_reader *csv)
         csv->at = next_line(csv->at, csv->end);
         csv->line++;
     }
-    while (csv->at < csv->end && *csv->at == '#') {
+    while (csv->at < csv->end && *csv->at == '#' && !is_marked_row(csv)) {
         comment = csv->at;
         csv->at = next_line(csv->at, csv->end);
         csv->line++;
@@ -498,7 +508,7 @@ static void skip_preamble(csv_reader *csv)
     }
     if (!t->separator)
         t->separator = find_separator(csv->at);
-    if (!comment)
+    if (!comment || csv->no_names)
         return;
     size_t fields = count_fields(comment, csv->end, t->separator);
     int names_follow = !looks_numeric(csv->at, t->separator);
@@ -579,15 +589,15 @@ static void refuse_separators(const table *t)
     if (t->columns > 1)
         return;
     if (classify(cell, &value) == CELL_BLANKS || strchr(t->cells[0], '|'))
-        fail("%s, line %zu: \"%.40s\" where one number was expected. Columns are separated by "
+        fail("%s, line %zu: \"%.*s\" where one number was expected. Columns are separated by "
              "commas, semicolons or tabs, not by blanks or |; write.csv in R does so, and in NumPy "
              "savetxt with delimiter=','",
-             t->file, t->lines[0], cell);
+             t->file, t->lines[0], CUT(40, cell));
     if ((strchr(last, ';') && looks_numeric(last, ';'))
         || (strchr(last, '\t') && looks_numeric(last, '\t')))
-        fail("%s, line %zu: \"%.40s\" where one number was expected. Is the first line a title? "
+        fail("%s, line %zu: \"%.*s\" where one number was expected. Is the first line a title? "
              "Remove it",
-             t->file, t->lines[t->n - 1], last);
+             t->file, t->lines[t->n - 1], CUT(40, last));
 }
 
 /* A byte of Windows' Latin-1, which has the euro, quotes and dashes below 0xa0. */
@@ -1022,11 +1032,11 @@ static void require_names(const table *a, char *const *names, const table *b, ch
         return;
     int helps = list_others(&list, names, a->m, index, &shared)
         && list_others(&list, others, b->m, own, &shared) && shared > 0 && strlen(list) < 400;
-    fail("%s has a column \"%.200s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
+    fail("%s has a column \"%.*s\", %s has none of that name%s. Columns of %s: %s; of %s: %s. "
          "Both need the same columns: rename it in line 1 of %s, leave out what only one of them "
          "has "
          "(--leave-out%s), or choose with --columns%s",
-         a->file, names[i], b->file,
+         a->file, CUT(200, names[i]), b->file,
          differ_in_capitals(names, a->m, others, b->m) ? " (the names differ only in capitals)"
                                                        : "",
          a->file, list_names(names, a->m), b->file, list_names(others, b->m), b->file,

@@ -652,7 +652,8 @@ def test_lookalikes():
         got = answer(f"doses {words}", "dose.csv", "dose_made.csv", "--categories", "dose", code=0)
         check(f"doses {words}: four", names(got) == ["dose=0", "dose=0.5", "dose=1", "dose=2.25", "x"], names(got))
     for other, want in (("dose 0", ["dose=0.5", "dose=0.50", "dose=dose 0", "dose=dose 1", "x"]),
-                        ("12345678901234567890", ["dose=0.5", "dose=12345678901234567890", "dose=12345678901234567891", "x"])):
+                        ("12345678901234567890",
+                         ["dose=0.5", "dose=12345678901234567890", "dose=12345678901234567891", "x"])):
         text("dose.csv", doses(["0.5", "0.50", other]))
         text("dose_made.csv", doses(["0.5", other[:-1] + "1"]))
         got = answer(f"doses and {other}", "dose.csv", "dose_made.csv", "--categories", "dose")
@@ -1277,6 +1278,55 @@ def test_defects():
     done = npksd("--watch", "esc\x1b[2J.csv", "--generator", "awk 'BEGIN { srand({seed}); while (i++ < {rows}) "
                  "print rand() \",\" rand() }'", "--replicates", 39, "--fit-rows", 400, "--pilot", 20, "--alpha", 0.9)
     check("nor as a recording", done.stdout.count(b" [2J.csv") == 3 and b"\x1b" not in done.stdout, done)
+
+
+def test_more_defects():
+    # names and cells are cut between characters
+    long = "x" + "\u0436" * 120
+    for file, count in (("cut.csv", 60), ("cut_made.csv", 600)):
+        text(file, csv([[x, y] for x, y in normal_rows(count, 2, count)], [long, "b"]) + ",1\n")
+    for arguments in ((), ("--json",), ("--report", "/dev/stdout")):
+        said = npksd("cut.csv", "cut_made.csv", *arguments).stdout.decode("utf-8", "replace")
+        check(f"a long name {arguments}", "x\u0436\u0436" in said and not re.search("[\u00d0\ufffd]", said),
+              said[:1000])
+    text("cut_bad.csv", csv([[k, k] for k in range(40)], [long, "b"]) + f"{long},1\n")
+    said = refuse("a long cell", f'column 1 ({long[:100]}): "{long[:20]}" is not a number', "cut_bad.csv",
+                  "cut_made.csv")
+    check("a long cell is cut", not re.search("[\u00d0\ufffd]", said), said)
+    # -0.0 is 0.0
+    for file, rows in (("zero.csv", 40), ("zero_made.csv", 400)):
+        text(file, csv([[0.0 if rows == 40 else -0.0, 7 * k % 40] for k in range(rows)], NAMES))
+    got = answer("-0.0", "zero.csv", "zero_made.csv")
+    check("-0.0 is 0.0", got.get("copies", {}).get("synthetic_rows") == 400, got.get("copies"))
+    # and -0.00 is 0.00
+    for seed in range(6):
+        rows = normal_rows(300, 6, seed)
+        text("sign.csv", csv(rows, list("abcdef")))
+        text("sign_made.csv", csv([[x + 1e-3 for x in row] for row in rows] * 4, list("abcdef")))
+        said = npksd("sign.csv", "sign_made.csv", "--replicates", 39, "--report", "/dev/stdout").stdout.decode()
+        check("no -0.00", "-0.00" not in re.sub(r"-0\.00\d", "", said) and "+0.00" in said,
+              [line for line in said.splitlines() if "-0.00" in line])
+    # what begins with # is a name or data, unless it is a comment
+    rows, made = normal_rows(60, 2, 1), normal_rows(600, 2, 3)
+    for head in (["#", "score"], ["#kills", "score"]):
+        for file, numbers in (("mark.csv", rows), ("mark_made.csv", made)):
+            text(file, csv(numbers, head))
+        got = answer(f"a column {head[0]}", "mark.csv", "mark_made.csv")
+        check(f"a column {head[0]}: its name", names(got) == sorted([head[0].replace("#kills", "kills"), "score"])
+              and not noted(got, "has no name"), got)
+        check(f"a column {head[0]}: its rows", got["observed_rows"] == 60, got)
+    for file, count in (("mark.csv", 60), ("mark_made.csv", 600)):
+        text(file, "".join(f"#{'ff0000' if k % 2 else '00ff00'},{x!r}\n"
+                           for k, (x,) in enumerate(normal_rows(count, 1, count))))
+    got = answer("rows that begin with #", "mark.csv", "mark_made.csv", "--no-header")
+    check("rows that begin with #: all are there", got["observed_rows"] == 60
+          and names(got) == ["1=#00ff00", "1=#ff0000", "2"], got)
+    refuse("rows that begin with #, or names", "both numbers and words", "mark.csv", "mark_made.csv")
+    text("mark.csv", "# by a, b\n# of c, d\n" + csv(rows))
+    text("mark_made.csv", "# by a, b\n" + csv(made))
+    got = answer("comments of two fields", "mark.csv", "mark_made.csv", "--no-header")
+    check("comments of two fields are no data", got["observed_rows"] == 60
+          and noted(got, "2 comment lines at the top of mark.csv were skipped"), got)
 
 
 def test_report_files():
@@ -2215,12 +2265,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for test in (test_verdicts, test_reasons, test_deviations, test_longer_files, test_sessions, test_dialects,
-                     test_refusals, test_options, test_lookalikes,
-                     test_numbered_columns, test_dates, test_hints, test_dialects_of_programs, test_exports,
-                     test_newcomers, test_more_newcomers, test_defects, test_report_files, test_copies,
-                     test_frequent_values, test_candidates, test_npy, test_generators, test_programs,
-                     test_simulators, test_program_columns, test_watch, test_help, test_progress, test_report,
-                     test_readme):
+                     test_refusals, test_options, test_lookalikes, test_numbered_columns, test_dates, test_hints,
+                     test_dialects_of_programs, test_exports, test_newcomers, test_more_newcomers, test_defects,
+                     test_more_defects, test_report_files, test_copies, test_frequent_values, test_candidates,
+                     test_npy, test_generators, test_programs, test_simulators, test_program_columns, test_watch,
+                     test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
             before = len(PASSED), len(FAILED)

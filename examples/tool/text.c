@@ -64,6 +64,14 @@ const char *utf8_skip(const char *text, size_t count)
     return text;
 }
 
+int whole_bytes(const char *text, size_t most)
+{
+    size_t used = 0;
+    for (const char *next; text[used] && (size_t)((next = utf8_skip(text + used, 1)) - text) <= most;)
+        used = (size_t)(next - text);
+    return (int)used;
+}
+
 /* U+0080 to U+009F are control characters as well: U+009B begins an escape sequence. */
 char *clean_text(const char *text, size_t length)
 {

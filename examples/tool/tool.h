@@ -47,6 +47,9 @@ uint64_t hash_bytes(const void *block, size_t bytes);
 char *clean_text(const char *text, size_t length);
 size_t utf8_bytes(const char *text); /* of the first character; 0: not UTF-8 */
 const char *utf8_skip(const char *text, size_t count);
+/* For "%.*s": text, but no more than so many bytes of it, and whole characters. */
+int whole_bytes(const char *text, size_t most);
+#define CUT(most, text) whole_bytes(text, most), text
 
 /* At most `most` characters of text, cleaned, the middle left out, filled up with blanks to `least`. */
 const char *cut_text(const char *text, size_t most, size_t least, char *to, size_t room);
@@ -79,7 +82,8 @@ void free_index(name_index *index);
 
 /* ======== tables.c ======== */
 
-/* A list like "speed,3,5-7": names first, then numbers of columns of the first file, counted from 1, or ranges of them. */
+/* A list like "speed,3,5-7": names first, then numbers of columns of the first file, counted from 1, then ranges of
+   them. */
 typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
     const char *text;   /* as it was written */
@@ -349,6 +353,7 @@ int column_differs(const comparison *c, size_t column);
 void find_related(comparison *c);
 column_change change_of(const comparison *c, size_t column);
 void describe_change(char **to, const char *name, const column_change *change);
+double without_sign(double value); /* 0 for what would be printed as -0.00 */
 /* A mean or a cell: dates and times as such. */
 const char *value_text(column_type type, double value, char room[48]);
 column_type type_of(const encoding *e, size_t column);

@@ -163,6 +163,8 @@ static void add_column(const comparison *c, char **to, size_t column)
     describe_change(to, c->observed.names[column], &change);
 }
 
+double without_sign(double value) { return fabs(value) < 0.005 ? 0 : value; }
+
 static void add_pair(const comparison *c, char **to, size_t k)
 {
     const npksd_pair *pair = &c->diagnosis.pairs[k];
@@ -170,9 +172,9 @@ static void add_pair(const comparison *c, char **to, size_t k)
     append(to, "%s and %s (correlation %.2f, %s %.2f)",
            cut_text(c->observed.names[pair->first], 40, 0, first, sizeof first),
            cut_text(c->observed.names[pair->second], 40, 0, second, sizeof second),
-           (double)pair->observed,
+           without_sign((double)pair->observed),
            c->settings->program.command ? "the generator's" : "in both files together",
-           (double)pair->expected);
+           without_sign((double)pair->expected));
 }
 
 static size_t count_related(const comparison *c)
@@ -325,9 +327,9 @@ void write_verdict(comparison *c)
         write_disagreement(c);
         append(&c->caveat,
                "Not rejected does not mean right: %zu rows did not show a fault. And p means "
-               "nothing if %.200s was "
+               "nothing if %.*s was "
                "fitted to these very rows.",
-               c->observed.n, c->source);
+               c->observed.n, CUT(200, c->source));
     }
     note_sizes(c);
     note_range(c);
@@ -354,7 +356,7 @@ static void print_columns(const comparison *c)
                                    : ' ',
                cut_text(d->names[i], 18, 18, name, sizeof name),
                (double)c->diagnosis.coordinate_p_adjusted[i]);
-        printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", shift);
+        printf(fabs(shift) < 1000 ? "%+7.2f" : "%+7.0e", without_sign(shift));
         printf(" %8.2f   %10s %10.5g %10s %10.5g\n", c->distance[i],
                value_text(type, c->observed_mean[i], here), c->observed_sd[i],
                value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
@@ -385,8 +387,8 @@ static void print_pairs(const comparison *c)
         printf("* %s   %s %10.4f   %20.2f, %.2f\n",
                cut_text(c->observed.names[d->pairs[k].first], 18, 18, first, sizeof first),
                cut_text(c->observed.names[d->pairs[k].second], 18, 18, second, sizeof second),
-               (double)d->pairs[k].p_adjusted, (double)d->pairs[k].observed,
-               (double)d->pairs[k].expected);
+               (double)d->pairs[k].p_adjusted, without_sign((double)d->pairs[k].observed),
+               without_sign((double)d->pairs[k].expected));
 }
 
 static void print_rows(const comparison *c)

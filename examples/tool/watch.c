@@ -486,10 +486,10 @@ static void match_columns(watcher *w, table *t)
     for (size_t i = 0; i < e->count; i++) {
         long long found = find_name(&index, e->columns[i].name);
         if (w->named && t->named && found == NOT_FOUND)
-            fail("%s has no column \"%.200s\", which the tester was made for. Its columns: %s. "
+            fail("%s has no column \"%.*s\", which the tester was made for. Its columns: %s. "
                  "Rename "
                  "them in line 1 of %s",
-                 t->file, e->columns[i].name, list_names(t->names, t->columns), t->file);
+                 t->file, CUT(200, e->columns[i].name), list_names(t->names, t->columns), t->file);
         picked[i] = t->picked[w->named && t->named ? (size_t)found : w->kept[i]];
     }
     note_matches(w, t, picked);
