@@ -215,7 +215,10 @@ static const char *cell_text(const table *t, size_t row, size_t column, char roo
     return room;
 }
 
-static int is_plain_number(cell_kind kind) { return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER; }
+static int is_plain_number(cell_kind kind)
+{
+    return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER;
+}
 
 /* One text for a number however it is written: 0.50, 0,5 and 5e-01 are 0.5. Keys of too many digits for a double
    stay as they are. NULL: no number. */
@@ -231,9 +234,11 @@ static const char *number_text(const char *text, char room[CELL_ROOM])
 }
 
 /* A cell as a value of a category. Among words 1.0 is 1: pandas writes whole numbers so if a value is missing. */
-static const char *category_text(const column_info *c, const table *t, size_t row, size_t column, char room[CELL_ROOM])
+static const char *category_text(const column_info *c, const table *t, size_t row, size_t column,
+                                 char room[CELL_ROOM])
 {
-    const char *text = cell_text(t, row, column, room), *number = c->of_numbers ? number_text(text, room) : NULL;
+    const char *text = cell_text(t, row, column, room),
+               *number = c->of_numbers ? number_text(text, room) : NULL;
     if (number)
         return number;
     size_t sign = *text == '-' || *text == '+', whole = strspn(text + sign, "0123456789") + sign;
@@ -647,9 +652,10 @@ static void refuse_texts(const census *c, const char *words, int drawn)
     fail("%s, %s %zu, column %zu (%.*s): \"%.*s\" is not a number, and with more than %d "
          "different texts%s the column is not taken as a category automatically%s. Leave %s out: "
          "--leave-out %s; or say that %s: --categories %s%s",
-         t->file, t->place, t->lines[row], place + 1, CUT(200, t->names[place]), CUT(40, text), (int)CATEGORY_VALUES,
-         drawn ? "" : " in all files together", several ? ", nor are others like it" : "",
-         several ? "them" : "it", words, several ? "they are categories" : "it is one", words,
+         t->file, t->place, t->lines[row], place + 1, CUT(200, t->names[place]), CUT(40, text),
+         (int)CATEGORY_VALUES, drawn ? "" : " in all files together",
+         several ? ", nor are others like it" : "", several ? "them" : "it", words,
+         several ? "they are categories" : "it is one", words,
          torn ? ". If these are several columns, separate them by commas, semicolons or tabs" : "");
 }
 
@@ -721,7 +727,8 @@ static void note_type(const column_info *c, const encoding *e, notes *list)
     char name[256], hint[CELL_HINT];
     const char *better = NULL;
     cut_text(c->name, 40, 0, name, sizeof name);
-    if (c->type == COLUMN_CATEGORY && c->value_count && text_hint(c->values[c->value_count - 1], hint))
+    if (c->type == COLUMN_CATEGORY && c->value_count
+        && text_hint(c->values[c->value_count - 1], hint))
         better = text_hint(c->values[0], hint);
     if (better)
         note(list, "Column %s: \"%.*s\" is not a number: %s, if it is not meant as a category.",
@@ -886,8 +893,9 @@ void encoding_make(encoding *e, table **tables, size_t count, int other, notes *
             count_cells(&cells, tables[k], tables[k]->picked[i]);
         }
         c->type = decide_type(&cells, t, t->picked[i], word);
-        c->of_numbers = !cells.missing_word && cells.count[CELL_MISSING]
-                + count_kinds(&cells, CELL_NUMBER, CELL_COMMA_NUMBER) == cells.cells;
+        c->of_numbers = !cells.missing_word
+            && cells.count[CELL_MISSING] + count_kinds(&cells, CELL_NUMBER, CELL_COMMA_NUMBER)
+                == cells.cells;
         if (c->type == COLUMN_CATEGORY && !collect_values(c, tables, count, i, word)) {
             refuse_units(&cells, word);
             refused = words ? refused : cells;
@@ -962,8 +970,8 @@ static void refuse_thousands(const table *t, size_t column)
     fail("%s, %s %zu, column %zu (%.*s): \"%.*s\" is %.10g with a mark for thousands, but %.10g "
          "with a decimal mark; \"%s\" in line %zu has none. Remove the marks for thousands, or "
          "write decimals everywhere: %s%c000",
-         t->file, t->place, t->lines[marked], column + 1, CUT(200, t->names[column]), CUT(40, text), 1000 * value,
-         value, other, t->lines[plain], other, *strpbrk(text, ".,"));
+         t->file, t->place, t->lines[marked], column + 1, CUT(200, t->names[column]), CUT(40, text),
+         1000 * value, value, other, t->lines[plain], other, *strpbrk(text, ".,"));
 }
 
 /* 1,5 or 1.5, but not both in one file: one of them would be a mark for thousands. */
@@ -984,8 +992,9 @@ static void check_marks(const encoding *e, const table *t)
              "line %zu, column %zu "
              "(%.*s) has a decimal point. Write the same mark everywhere, or leave the column "
              "out: --leave-out %.200s",
-             t->file, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, comma), CUT(40, point),
-             t->lines[other_row], other + 1, CUT(200, t->names[other]), column_word(t, other, room));
+             t->file, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, comma),
+             CUT(40, point), t->lines[other_row], other + 1, CUT(200, t->names[other]),
+             column_word(t, other, room));
 }
 
 /* ======== rows of numbers ======== */
@@ -1027,8 +1036,8 @@ static void refuse_other_kind(const table *t, size_t row, size_t column, cell_ki
          "Write the same on both sides, leave the column out: --leave-out %.200s, or say that it "
          "is a "
          "category: --categories %.200s%s",
-         t->file, t->place, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, text), one[type],
-         many[type], word, word,
+         t->file, t->place, t->lines[row], column + 1, CUT(200, t->names[column]), CUT(40, text),
+         one[type], many[type], word, word,
          row == 0 && !t->named && !t->numbers && kind == CELL_TEXT
              ? ". If line 1 holds the names of the columns, leave out --no-header; a program need "
                "not print them"
@@ -1062,7 +1071,8 @@ static size_t encode_row(const encoding *e, const table *t, size_t r, npksd_real
         if (!fits(c->type, kind, value) && !takes_flag(c, t, column, kind, &flags[i]))
             refuse_other_kind(t, r, column, kind, c->type);
         if (c->type != COLUMN_CATEGORY) {
-            row[c->first] = (npksd_real)(value == 0 ? 0 : value); /* no -0: copies are found by their bytes */
+            row[c->first] =
+                (npksd_real)(value == 0 ? 0 : value); /* no -0: copies are found by their bytes */
             continue;
         }
         size_t which = found == NOT_FOUND ? c->value_count : (size_t)found;
@@ -1080,8 +1090,8 @@ static void note_missing(const encoding *e, const data *d, const size_t *missing
         return;
     for (size_t i = 0; i < e->count && shown < 5; i++)
         if (missing[i])
-            append(&columns, "%scolumn %.*s: %zu row%s", shown++ ? ", " : "", CUT(60, e->columns[i].name),
-                   missing[i], PLURAL(missing[i]));
+            append(&columns, "%scolumn %.*s: %zu row%s", shown++ ? ", " : "",
+                   CUT(60, e->columns[i].name), missing[i], PLURAL(missing[i]));
     if (d->n == 0)
         fail("%s: every row has a missing value (%s). Leave such columns out with --leave-out",
              d->file, columns);

@@ -12,6 +12,12 @@ static void add_to_list(char **list, const char *name)
     append(list, "%s%s", *list ? ", " : "", cut_text(name, 40, 0, cut, sizeof cut));
 }
 
+/* A value of a category that neither side has, of a column with one value in all rows? */
+static int is_absent(const comparison *c, size_t column)
+{
+    return type_of(c->encoding, column) == COLUMN_CATEGORY && c->observed.rows[column] == 0;
+}
+
 /* What has one value in all rows of two files says nothing, but would change the summary that the test of other
    columns looks at: it is left out. That is decided by all rows together, so the test stays exact. Of a generator
    only draws are known, and all columns stay. */
@@ -23,13 +29,14 @@ static void choose_columns(comparison *c)
     size_t constant = 0;
     c->tested = (size_t *)memory(NULL, a->m, sizeof *c->tested);
     for (size_t i = 0; i < a->m; i++) {
-        int there = is_constant(b, i), here = is_constant(a, i), same = here && there && a->rows[i] == b->rows[i];
+        int there = is_constant(b, i), here = is_constant(a, i);
+        int same = here && there && a->rows[i] == b->rows[i];
         constant += (size_t)(here && there);
         if (!same || drawn)
             c->tested[c->tested_count++] = i;
         if (there && !same)
             add_to_list(&only, a->names[i]);
-        else if (same && (a->rows[i] != 0 || type_of(c->encoding, i) != COLUMN_CATEGORY)) /* a value of neither */
+        else if (same && !is_absent(c, i))
             add_to_list(&both, a->names[i]);
     }
     if (constant == a->m)
@@ -37,7 +44,8 @@ static void choose_columns(comparison *c)
              b->file, both ? both : "", both && only ? ", " : "", only ? only : "");
     if (both)
         note(&c->notes, "Constant, with the same value on both sides%s: %s.",
-             drawn ? "; the test of the others looks at such columns, too, unless they are left out (--leave-out)"
+             drawn ? "; the test of the others looks at such columns, too, unless they are left "
+                     "out (--leave-out)"
                    : ", and left out of the test",
              both);
     if (only)
@@ -279,9 +287,8 @@ static void order_columns_and_rows(comparison *c)
     find_related(c);
     leave_out_own_pairs(c);
     for (size_t i = 0; i < m; i++)
-        keys[i] = 1e-6 * c->distance[i]
-            - (double)c->diagnosis.coordinate_p_adjusted[i] + 4 * column_differs(c, i)
-            + 2 * c->related[i];
+        keys[i] = 1e-6 * c->distance[i] - (double)c->diagnosis.coordinate_p_adjusted[i]
+            + 4 * column_differs(c, i) + 2 * c->related[i];
     c->column_order = sort_down(keys, m);
     for (size_t r = 0; r < n; r++)
         keys[r] = (double)c->diagnosis.row_influence[r];
@@ -320,11 +327,12 @@ static void spread_diagnosis(comparison *c)
 static npksd_status test_samples(comparison *c, size_t n, size_t rows)
 {
     npksd_options options = c->settings->options;
-    npksd_real *here = tested_rows(c, &c->observed, n), *there = tested_rows(c, &c->synthetic, rows);
+    npksd_real *here = tested_rows(c, &c->observed, n),
+               *there = tested_rows(c, &c->synthetic, rows);
     if (c->copies.suspicious)
         options.components &= ~(unsigned)NPKSD_COMPONENT_MIRROR;
-    npksd_status status = npksd_test_samples_diagnose(here, n, there, rows, c->tested_count, &options, &c->result,
-                                                      &c->diagnosis, c->null_values);
+    npksd_status status = npksd_test_samples_diagnose(
+        here, n, there, rows, c->tested_count, &options, &c->result, &c->diagnosis, c->null_values);
     free(here);
     free(there);
     return status;

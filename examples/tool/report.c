@@ -69,9 +69,9 @@ static void column_table(FILE *out, const comparison *c)
                 "class='o'>%.5g</td>"
                 "<td class='s'>%s</td><td class='s'>%.5g</td></tr>\n",
                 c->related[i] ? " (hardly changed)" : "", (double)d->coordinate_p_adjusted[i],
-                c->shift[i], c->distance[i],
-                value_text(type, c->observed_mean[i], here), c->observed_sd[i],
-                value_text(type, c->synthetic_mean[i], there), c->synthetic_sd[i]);
+                c->shift[i], c->distance[i], value_text(type, c->observed_mean[i], here),
+                c->observed_sd[i], value_text(type, c->synthetic_mean[i], there),
+                c->synthetic_sd[i]);
     }
     fprintf(out,
             "</table></div>\n<p class='muted'>Shift: observed mean minus %s mean, in standard "

@@ -113,8 +113,8 @@ static void list_name(column_list *list, const name_index *index, const table *t
     column_list named = { list->option, list->text, NULL, NULL, NULL, NULL, 0 };
     for (size_t k = 0; k < list->count; k++) {
         size_t first, last;
-        if (find_name(index, list->items[k]) != NOT_FOUND || !is_range(list->items[k], &first, &last)
-            || last > t->columns)
+        if (find_name(index, list->items[k]) != NOT_FOUND
+            || !is_range(list->items[k], &first, &last) || last > t->columns)
             list_add(&named, list->items[k], 0);
         else
             for (size_t i = first; i <= last; i++)
@@ -124,8 +124,8 @@ static void list_name(column_list *list, const name_index *index, const table *t
 }
 
 /* The columns of a table that an item means, counted from 1: by name, or by number where there are none. */
-static int find_item(const column_list *list, size_t k, const name_index *index, const table *t, size_t *first,
-                     size_t *last)
+static int find_item(const column_list *list, size_t k, const name_index *index, const table *t,
+                     size_t *first, size_t *last)
 {
     long long found = find_name(index, list->items[k]);
     *first = *last = found != NOT_FOUND ? (size_t)found + 1 : list->numbers[k];
@@ -213,7 +213,8 @@ static void refuse_repeated(const table *t)
     size_t repeated = index_names(&index, names, t->m);
     char words[64] = ""; /* numbers are those of the first file */
     if (repeated < t->m && !(t->lender && t->lender->named))
-        snprintf(words, sizeof words, ", or leave one out: --leave-out %zu", t->picked[repeated] + 1);
+        snprintf(words, sizeof words, ", or leave one out: --leave-out %zu",
+                 t->picked[repeated] + 1);
     if (repeated < t->m)
         fail("%s, line %zu: columns %zu and %zu are both called \"%.*s\"; names must differ. "
              "Rename one%s%s",
@@ -477,7 +478,8 @@ static void skip_empty_lines(csv_reader *csv)
 /* A line that begins with # and is no comment: "#,score" above the data, or a row among others like it, #ff0000,5. */
 static int is_marked_row(const csv_reader *csv)
 {
-    char second = csv->at[1], separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
+    char second = csv->at[1],
+         separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
     const char *next = next_line(csv->at, csv->end);
     size_t fields = count_fields(csv->at, csv->end, separator);
     return second != ' ' && fields > 1 && fields == count_fields(next, csv->end, separator)
@@ -667,7 +669,8 @@ static void parse_csv(table *t, table_format *format)
     if (is_json(csv.at))
         fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
-    while (csv.end > csv.at && csv.end[-1] && (is_blank(&csv, csv.end[-1]) || strchr("\r\n\x1a", csv.end[-1])))
+    while (csv.end > csv.at && csv.end[-1]
+           && (is_blank(&csv, csv.end[-1]) || strchr("\r\n\x1a", csv.end[-1])))
         csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS; a separator is none */
     *csv.end = '\0';
     read_records(&csv);

@@ -66,10 +66,10 @@ const char *utf8_skip(const char *text, size_t count)
 
 int whole_bytes(const char *text, size_t most)
 {
-    size_t used = 0;
-    for (const char *next; text[used] && (size_t)((next = utf8_skip(text + used, 1)) - text) <= most;)
-        used = (size_t)(next - text);
-    return (int)used;
+    const char *end = text, *next;
+    while (*end && (size_t)((next = utf8_skip(end, 1)) - text) <= most)
+        end = next;
+    return (int)(end - text);
 }
 
 /* U+0080 to U+009F are control characters as well: U+009B begins an escape sequence. */

@@ -90,7 +90,7 @@ typedef struct column_list {
     char **items;
     int *found;  /* did any file have it? */
     char **near; /* if not: the name that is most like it */
-    size_t *numbers; /* of an item that was given as a number and is a name now, or 0 */
+    size_t *numbers; /* 0, or that of an item which is a name now, but was given as a number */
     size_t count;
 } column_list;
 
@@ -104,7 +104,7 @@ typedef struct table_format {
 /* A file as it is. */
 typedef struct table {
     char *file;               /* for messages */
-    const struct table *lender; /* of table_format */
+    const struct table *lender;
     size_t n, columns, bytes; /* rows and columns of the file */
     char **names;             /* columns; (3) where there is no name */
     int named, unnamed_first, comments;
@@ -301,7 +301,7 @@ typedef struct comparison {
     npksd_diagnosis diagnosis;
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
-    double *shift, *distance; /* m; observed against synthetic */
+    double *shift, *distance;                                            /* m; observed against synthetic */
     size_t *column_order, *row_order;                                    /* worst first */
     char *related; /* m; 1: marked, but hardly changed by itself, while another one has */
     char *headline, *verdict, *where, *kind, *caveat;

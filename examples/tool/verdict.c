@@ -233,8 +233,9 @@ static void write_where(comparison *c)
         append(to, " and more");
     if (columns + pairs == 0) {
         append(to,
-               c->tested_count == 1 ? "column "
-                                  : "no single column or pair stands out; nearest to it: column ");
+               c->tested_count == 1
+                   ? "column "
+                   : "no single column or pair stands out; nearest to it: column ");
         add_column(c, to, c->column_order[0]);
     }
     append(to, ".");
@@ -364,8 +365,8 @@ static void print_columns(const comparison *c)
     if (d->m > TEXT_COLUMNS)
         printf("  and %zu more; --json lists them all\n", d->m - TEXT_COLUMNS);
     if (any)
-        printf("* differs: p, adjusted for testing %zu column%s, is at most %g.%s\n", c->tested_count,
-               PLURAL(c->tested_count), (double)c->settings->options.alpha,
+        printf("* differs: p, adjusted for testing %zu column%s, is at most %g.%s\n",
+               c->tested_count, PLURAL(c->tested_count), (double)c->settings->options.alpha,
                count_related(c)
                    ? ""
                    : " A changed\n  dependence marks every column that takes part in it.");
