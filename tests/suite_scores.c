@@ -397,6 +397,24 @@ TEST collinear_features_are_no_error(void)
     PASS();
 }
 
+/* A ridge below rounding is allowed: features that depend on each other are no error. */
+TEST smallest_ridges(const char *words)
+{
+    static const double ridges[] = { 1e-6, 1e-8, 1e-16, 1e-20 };
+    for (size_t k = 0; k < 12; k++) {
+        npksd_options options = small_options();
+        npksd_tester *tester;
+        set_options(&options, words);
+        options.seed = k / 4;
+        options.ridge = (npksd_real)ridges[k % 4];
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+        npksd_status status = finish(tester);
+        npksd_tester_destroy(tester);
+        ASSERT_STATUSm(words, NPKSD_OK, status);
+    }
+    PASS();
+}
+
 /* ======== re-sampled coordinates ======== */
 
 TEST undrawn_coordinates_have_score_0(int distinct)
@@ -651,6 +669,9 @@ SUITE(suite_scores)
     RUN_TESTp(degree_of_many_summaries, NPKSD_ESTIMATOR_POLY);
     RUN_TESTp(degree_of_many_summaries, NPKSD_ESTIMATOR_SPLINE);
     RUN_TEST(few_rows_for_centres);
+    RUN_TESTp(smallest_ridges, "spline mean_var degree=3 basis=20 fit_rows=200");
+    RUN_TESTp(smallest_ridges, "poly degree=8 fit_rows=17");
+    RUN_TESTp(smallest_ridges, "spline fit_rows=17");
     RUN_TEST(collinear_features_are_no_error);
     RUN_TESTp(undrawn_coordinates_have_score_0, 0);
     RUN_TESTp(undrawn_coordinates_have_score_0, 1);

@@ -412,6 +412,34 @@ TEST first_row_far_out(int kernel)
 }
 
 /* In linear time: the frequencies are normal numbers over the bandwidth. */
+/* Scores times bandwidth are squared: right, or NPKSD_ERROR_NUMERIC, never clamped. */
+TEST scores_beyond_range(void)
+{
+    const double units[] = { 1, either(1e60, 1e6), either(1e71, 1e8), either(1e100, 1e12) };
+    for (size_t k = 0; k < 4; k++) {
+        npksd_options options = npksd_default_options();
+        npksd_real unit = (npksd_real)units[k], rows[4], scores[4], out = -1;
+        double expected = 0;
+        options.statistic = NPKSD_STATISTIC_V;
+        options.bandwidth = unit;
+        for (int a = 0; a < 4; a++) {
+            rows[a] = (npksd_real)(a - 1) * unit;
+            scores[a] = a % 2 ? -unit : unit;
+        }
+        for (int a = 0; a < 16; a++) {
+            double d = a / 4 - a % 4, h = exp(-d * d / 2), s = (double)scores[a / 4], t = (double)scores[a % 4];
+            expected += (s * t * h + d * h * (s - t) / units[k] + h * (1 - d * d) / units[k] / units[k]) / 16;
+        }
+        npksd_status status = npksd_statistic(rows, scores, 4, 1, NULL, &options, &out);
+        ASSERT_STATUS(k < 2 ? NPKSD_OK : NPKSD_ERROR_NUMERIC, status);
+        if (k < 2)
+            ASSERT_AGREE("V", expected, out, either(1e-10, 1e-4) * fabs(expected));
+        else
+            ASSERT(out < 0);
+    }
+    PASS();
+}
+
 TEST random_features(int form, uint64_t seed)
 {
     static const size_t counts[] = { 1, 2, 15, 16, 17, 40 };
@@ -499,5 +527,6 @@ SUITE(suite_statistic)
     RUN_TESTp(first_row_far_out, NPKSD_KERNEL_IMQ);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
+    RUN_TEST(scores_beyond_range);
     RUN_TEST(features_converge);
 }

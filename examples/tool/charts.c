@@ -218,7 +218,7 @@ void chart_columns(FILE *out, const comparison *c)
         fprintf(out, " The %zu smallest are shown.", shown);
     fprintf(
         out,
-        " A changed dependence marks every column that takes part in it.</figcaption></figure>\n");
+        " A changed dependence may mark every column that takes part in it.</figcaption></figure>\n");
 }
 
 /* ======== one column ======== */

@@ -369,7 +369,7 @@ static void print_columns(const comparison *c)
                c->tested_count, PLURAL(c->tested_count), (double)c->settings->options.alpha,
                count_related(c)
                    ? ""
-                   : " A changed\n  dependence marks every column that takes part in it.");
+                   : " A changed\n  dependence may mark every column that takes part in it.");
     if (count_related(c))
         printf("~ marked with them, but hardly changed by itself\n");
     printf("  shift: of the mean, in sd of %s; distance: of the distributions, 0 to 1\n",
