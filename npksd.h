@@ -316,7 +316,7 @@ typedef struct npksd_options {
     uint64_t seed;               /* 0; every value is a valid seed */
     npksd_rng rng;               /* zero: built in */
     npksd_allocator allocator;   /* zero: malloc */
-    size_t fit_rows;             /* 4000; N >= 2 rows to learn scores; fit sample: the first 1000 */
+    size_t fit_rows;             /* 4000; N >= 2, for scores; fit sample: the first 1000 or 4e6/m */
     size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
     size_t pilot;                /* 200; data sets to standardise the numbers, at least 2 */
     npksd_real alpha;            /* 0.05; level of result.reject */
@@ -600,7 +600,8 @@ NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t coun
                                              const npksd_options *options, npksd_real *out);
 /* Median Euclidean distance between rows: all pairs of up to 512 rows, else 8 for each of at most
    16384 evenly spaced ones. If 0, the mean; if 0 too, 1; at least the smallest normal number.
-   1e-150 (float 1e-18) beside 1 may count as 0. Uses the allocator of options, if any. */
+   Below 1e-150 (float 1e-18) it may count as 0 if a number is above 1e-140 (1e-15). Uses the
+   allocator of options, if any. */
 
 NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,
                                        size_t m, const npksd_real *weights,
@@ -3241,7 +3242,7 @@ NPKSDI_APART npksd_real npksdi_rounding(const npksdi_model *model, size_t l)
     case NPKSD_COMPONENT_MMD: return r * r * r * r;
     case NPKSD_COMPONENT_MARGIN: /* two-sided: sums over columns, of fourth powers up to 50 */
         return number->two_sided_ ? 64 * r : number->at_ == 1 || number->at_ == 4 ? r * r : r;
-    case NPKSD_COMPONENT_PAIR: return r;
+    case NPKSD_COMPONENT_PAIR: return NPKSDI_C(1e-3); /* near copies blow rounding up */
     default: return tiny;
     }
 }
@@ -3733,7 +3734,7 @@ static void npksdi_summary_add(npksdi_model *model, npksd_real *stats, const npk
     }
     npksd_real sd = NPKSD_SQRT(npksdi_max(0, stats[3] - stats[2] * stats[2]));
     int own = model->summary_ == NPKSD_SUMMARY_CALLBACK; /* or columns that cancel, to rounding */
-    npksd_real least = own ? NPKSDI_TINY : 64 * NPKSDI_EPSILON;
+    npksd_real least = own ? NPKSDI_TINY : NPKSDI_C(0.01) * NPKSDI_TIE;
     npksd_real scale = 2 * (half * sd), inverse = scale > least ? 1 / scale : 0;
     npksd_real centre = 2 * (half_low + half * stats[2]); /* all right with the last panel */
     model->summary_centre_[k] = npksdi_clamp(centre, NPKSDI_LARGEST);
@@ -4467,7 +4468,7 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
             }
         }
     for (size_t k = 0; k < d->pair_count; k++) {
-        npksd_real apart = NPKSD_SQRT(d->pairs[k].p_adjusted), tie = apart * NPKSDI_TIE / 10;
+        npksd_real apart = NPKSD_SQRT(d->pairs[k].p_adjusted), tie = (apart + 1) * NPKSDI_TIE / 10;
         size_t reached = npksdi_reached(model, 2 + model->m_, model->replicates_, apart, tie);
         d->pairs[k].p_adjusted = npksdi_share(1 + reached, model->replicates_ + 1);
     }
@@ -5504,7 +5505,7 @@ static npksd_real npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
 {
     npksdi_model *model = &t->model_;
     npksdi_scratch *w = &t->scratch_;
-    const npksd_real most = NPKSDI_UNSCALED_CLAMP, sigma = model->options_.bandwidth;
+    npksd_real sigma = model->options_.bandwidth;
     size_t n = model->n_, m = model->m_;
     npksdi_set_bandwidth(model, sigma);
     for (size_t j = 0; j < m; j++) {
@@ -5521,8 +5522,8 @@ static npksd_real npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
         npksd_real *x = w->x_ + panel * NPKSDI_T * m, *s = w->scores_;
         for (size_t k = 0; k < m * NPKSDI_T; k++) {
             size_t j = k / NPKSDI_T, a = panel * NPKSDI_T + k % NPKSDI_T, at = a * m + j;
-            x[k] = a < n ? npksdi_clamp((rows[at] - model->centre_[j]) / sigma, most) : 0;
-            s[k] = a < n ? npksdi_clamp(scores[at] * sigma, most) : 0;
+            x[k] = a < n ? (rows[at] - model->centre_[j]) / sigma : 0;
+            s[k] = a < n ? scores[at] * sigma : 0;
         }
         npksdi_columns_panel(model, w, panel, x, s);
     }
@@ -5546,8 +5547,7 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
     o.kernel = options->kernel, o.form = options->form, o.statistic = options->statistic;
     o.features = options->features, o.bandwidth = options->bandwidth;
     o.scales = options->scale_count > 0 ? options->scales : &one;
-    o.scale_count = 1;
-    o.components = NPKSD_COMPONENT_STEIN;
+    o.scale_count = 1, o.components = NPKSD_COMPONENT_STEIN;
     o.summary = NPKSD_SUMMARY_NONE, o.estimator = NPKSD_ESTIMATOR_GAUSS;
     NPKSDI_REFUSE(npksd_options_problem(&o, n, m) != NULL, NPKSD_ERROR_ARGUMENT);
     NPKSDI_REFUSE(!npksdi_finite(rows, n * m) || !npksdi_finite(scores, n * m)
@@ -5557,10 +5557,10 @@ NPKSDI_DEF npksd_status npksd_statistic(const npksd_real *rows, const npksd_real
         NPKSDI_REFUSE(weights[i] < 0, NPKSD_ERROR_ARGUMENT);
     for (size_t i = 0; i < n * m; i++) /* squares must fit; halves, so that the difference does */
         if (npksdi_abs(scores[i] * o.bandwidth) > most
-            || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5)) > most)
+            || npksdi_abs(rows[i] * NPKSDI_C(0.5) - rows[i % m] * NPKSDI_C(0.5))
+                > most * npksdi_min(1, o.bandwidth))
             return NPKSD_ERROR_NUMERIC;
-    o.resample = weights != NULL ? m : 0; /* room for unequal weights */
-    o.replicates = 0;
+    o.replicates = 0, o.resample = weights != NULL ? m : 0; /* room for unequal weights */
     npksdi_tester_plan(&plan, n, m, &o, NULL, 1);
     NPKSDI_TRY(npksdi_tester_install(&t, &plan, NULL, 0));
     npksd_real value = npksdi_statistic_of(t, rows, scores, weights);

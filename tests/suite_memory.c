@@ -143,7 +143,6 @@ TEST aligned_for_numbers(void)
     PASS();
 }
 
-/* 2 GB for 100,000 columns: too much for 32 bits, where it is no argument's fault. */
 /* Summary ALL has moments of every column with every other one: soon more than can be counted. */
 TEST size_beyond_counting(void)
 {
@@ -164,6 +163,7 @@ TEST size_beyond_counting(void)
     PASS();
 }
 
+/* 2 GB for 100,000 columns: too much for 32 bits, where it is no argument's fault. */
 TEST size_beyond_32_bits(void)
 {
     size_t bytes = 7;

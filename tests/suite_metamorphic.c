@@ -358,16 +358,17 @@ TEST other_workers(void)
         ASSERT_STATUS(NPKSD_OK, create(&s.t, &tester));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
         size_t bytes = npksd_tester_scratch_size(tester), width = npksd_tester_width(tester);
-        unsigned char *scratch = (unsigned char *)malloc(bytes + 16);
-        ASSERT(scratch && width <= WIDTH);
+        ASSERT(width <= WIDTH);
         for (size_t piece = 1 + trial_below(&s.rng, 6); piece > 0; piece--) {
             npksd_real values[TRIAL_REPLICATES * WIDTH];
             npksd_worker worker;
             size_t start = trial_below(&s.rng, TRIAL_REPLICATES);
             size_t count = 1 + trial_below(&s.rng, TRIAL_REPLICATES - start);
+            unsigned char *scratch = (unsigned char *)malloc(bytes + 16); /* a new one: no red zones of another */
+            ASSERT(scratch);
+            memset(scratch, 0xFF, bytes + 16); /* not numbers */
             memset(&worker, 0, sizeof worker);
             if (trial_below(&s.rng, 4)) {
-                memset(scratch, 0xFF, bytes + 16); /* not numbers */
                 worker.scratch = scratch + trial_below(&s.rng, 17);
                 worker.scratch_bytes = bytes;
                 if (s.t.options.rng.next_fn)
@@ -375,12 +376,12 @@ TEST other_workers(void)
             }
             ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, start, count, values));
             ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(tester, start, count, values));
+            free(scratch);
         }
         ASSERT_STATUS(NPKSD_OK, finish(tester));
         ASSERT_STATUS(NPKSD_OK, read_answer(&s.t, tester, s.t.observed, &split));
         ASSERTm(about(&s.t), same_answer(&whole, &split));
         npksd_tester_destroy(tester);
-        free(scratch);
     }
     PASS();
 }

@@ -411,9 +411,8 @@ TEST first_row_far_out(int kernel)
     PASS();
 }
 
-/* In linear time: the frequencies are normal numbers over the bandwidth. */
-/* Scores times bandwidth are squared: right, or NPKSD_ERROR_NUMERIC, never clamped. */
-TEST scores_beyond_range(void)
+/* Scores times bandwidth and rows over bandwidth are squared: right, or NPKSD_ERROR_NUMERIC, never clamped. */
+TEST numbers_beyond_range(void)
 {
     const double units[] = { 1, either(1e60, 1e6), either(1e71, 1e8), either(1e100, 1e12) };
     for (size_t k = 0; k < 4; k++) {
@@ -437,9 +436,21 @@ TEST scores_beyond_range(void)
         else
             ASSERT(out < 0);
     }
+    const double bandwidths[] = { either(1e-30, 1e-3), either(1e-100, 1e-8) };
+    for (size_t k = 0; k < 2; k++) { /* so far apart that a row is near itself alone */
+        npksd_options options = npksd_default_options();
+        double away = either(1e41, 1e9), sigma2 = bandwidths[k] * bandwidths[k];
+        npksd_real rows[3] = { 0, (npksd_real)(3 * away), (npksd_real)(4 * away) }, scores[3] = { 0, 0, 0 }, out = -1;
+        options.statistic = NPKSD_STATISTIC_V;
+        options.bandwidth = (npksd_real)bandwidths[k];
+        npksd_status status = npksd_statistic(rows, scores, 3, 1, NULL, &options, &out);
+        ASSERT_STATUS(k == 0 ? NPKSD_OK : NPKSD_ERROR_NUMERIC, status);
+        ASSERT_AGREE("V", k == 0 ? 1 / (3 * sigma2) : -1, out, either(1e-10, 1e-4) / sigma2);
+    }
     PASS();
 }
 
+/* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
     static const size_t counts[] = { 1, 2, 15, 16, 17, 40 };
@@ -527,6 +538,6 @@ SUITE(suite_statistic)
     RUN_TESTp(first_row_far_out, NPKSD_KERNEL_IMQ);
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
-    RUN_TEST(scores_beyond_range);
+    RUN_TEST(numbers_beyond_range);
     RUN_TEST(features_converge);
 }

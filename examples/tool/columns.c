@@ -220,15 +220,14 @@ static int is_plain_number(cell_kind kind)
     return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER;
 }
 
-/* One text for a number however it is written: 0.50, 0,5 and 5e-01 are 0.5. Keys of too many digits for a double
-   stay as they are. NULL: no number. */
+/* One text for a fraction however it is written: 0.50, 0,5 and 5e-01 are 0.5. NULL: a whole number, which stays as it
+   is (007 is not 7, and a key may have more digits than a double), or no number. */
 static const char *number_text(const char *text, char room[CELL_ROOM])
 {
     double value;
-    if (!is_plain_number(classify(text, &value)))
+    int plain = is_plain_number(classify(text, &value));
+    if (!plain || !text[strspn(text, "+-0123456789")] || fabs(value) >= 1e15)
         return NULL;
-    if (strlen(text) > 15 && strspn(text, "0123456789") == strlen(text))
-        return text;
     snprintf(room, CELL_ROOM, "%.15g", value == 0 ? 0 : value); /* no -0 */
     return room;
 }
@@ -237,8 +236,9 @@ static const char *number_text(const char *text, char room[CELL_ROOM])
 static const char *category_text(const column_info *c, const table *t, size_t row, size_t column,
                                  char room[CELL_ROOM])
 {
-    const char *text = cell_text(t, row, column, room),
-               *number = c->of_numbers ? number_text(text, room) : NULL;
+    const char *text = cell_text(t, row, column, room);
+    int thousands = t->separator == ',' && strchr(text, ','); /* 1,000 in such a file is rather 1000 than 1 */
+    const char *number = c->of_numbers && !thousands ? number_text(text, room) : NULL;
     if (number)
         return number;
     size_t sign = *text == '-' || *text == '+', whole = strspn(text + sign, "0123456789") + sign;
@@ -840,11 +840,13 @@ void table_keep(table *t, const size_t *kept, size_t count)
 static int has_only_numbers(const column_info *c)
 {
     char room[CELL_ROOM];
-    size_t v = 0;
-    for (const char *text; v < c->value_count; v++)
-        if ((text = number_text(c->values[v], room)) == NULL || strcmp(text, c->values[v]) != 0)
-            break;
-    return v == c->value_count;
+    double value;
+    for (size_t v = 0; v < c->value_count; v++) {
+        const char *number = number_text(c->values[v], room);
+        if (!is_plain_number(classify(c->values[v], &value)) || (number && strcmp(number, c->values[v]) != 0))
+            return 0;
+    }
+    return 1;
 }
 
 /* The columns of numbers: one for each column, or one for each value of a category. */

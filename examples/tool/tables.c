@@ -107,10 +107,12 @@ void list_read(column_list *list, const char *option, const char *text)
         fail("%s: column names or numbers should follow, separated by commas", option);
 }
 
-/* Numbers are those of the first file: they become its names, by which other files are searched. */
+/* Numbers are those of the first file with names: they become its names, by which other files are searched. */
 static void list_name(column_list *list, const name_index *index, const table *t)
 {
-    column_list named = { list->option, list->text, NULL, NULL, NULL, NULL, 0 };
+    column_list named = { list->option, list->text, NULL, NULL, NULL, NULL, 0, 1 };
+    if (list->named)
+        return;
     for (size_t k = 0; k < list->count; k++) {
         size_t first, last;
         if (find_name(index, list->items[k]) != NOT_FOUND
@@ -475,15 +477,18 @@ static void skip_empty_lines(csv_reader *csv)
     }
 }
 
-/* A line that begins with # and is no comment: "#,score" above the data, or a row among others like it, #ff0000,5. */
+/* A line that begins with # and is no comment: "#,score" above the data, or #ff0000,5 where all lines are like it. */
 static int is_marked_row(const csv_reader *csv)
 {
-    char second = csv->at[1],
-         separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
-    const char *next = next_line(csv->at, csv->end);
+    char separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
+    char *next = next_line(csv->at, csv->end), *plain = next;
     size_t fields = count_fields(csv->at, csv->end, separator);
-    return second != ' ' && fields > 1 && fields == count_fields(next, csv->end, separator)
-        && (second == separator || *next == '#' || csv->no_names);
+    if (csv->at[1] == ' ' || fields == 1 || fields != count_fields(next, csv->end, separator))
+        return 0;
+    while (plain < csv->end && strchr("#\r\n", *plain))
+        plain = next_line(plain, csv->end);
+    int is_name = csv->at[1] == separator && csv->at[2] != separator;
+    return plain == csv->end || (plain == next && (is_name || csv->no_names));
 }
 
 /* Empty lines, comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the
@@ -669,9 +674,9 @@ static void parse_csv(table *t, table_format *format)
     if (is_json(csv.at))
         fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
-    while (csv.end > csv.at && csv.end[-1]
-           && (is_blank(&csv, csv.end[-1]) || strchr("\r\n\x1a", csv.end[-1])))
-        csv.end--; /* empty lines at the end are fine, and so is the end mark of DOS; a separator is none */
+    for (char *at = csv.end; at > csv.at && at[-1] && strchr(" \t\r\n\x1a", at[-1]); at--)
+        if (strchr("\r\n\x1a", at[-1]))
+            csv.end = at - 1; /* blank lines at the end are fine, and so is the end mark of DOS */
     *csv.end = '\0';
     read_records(&csv);
     if (csv.records == 0)

@@ -92,6 +92,7 @@ typedef struct column_list {
     char **near; /* if not: the name that is most like it */
     size_t *numbers; /* 0, or that of an item which is a name now, but was given as a number */
     size_t count;
+    int named; /* its numbers have become names */
 } column_list;
 
 typedef struct table_format {
