@@ -1,7 +1,8 @@
 /*
  * Nasty null hypotheses: constant columns, ties, no mean, outliers, one row, two rows, rows that depend on each other,
  * rare events, copies. Every p-value must be super-uniform: P(p <= a) <= a, for each component alone and for all, with
- * a generator and with fixed samples. A test that cannot be run (its options are refused) is not a cell.
+ * a generator and with fixed samples; so must the smallest adjusted one of the columns, and of the pairs. A test that
+ * cannot be run (its options are refused) is not a cell.
  *
  *     nasty TESTS PART PARTS     TESTS tests a cell; cells PART, PART + PARTS, ...
  *
@@ -55,10 +56,13 @@ static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
 
 /* ======== cells ======== */
 
+typedef enum p_kind { OF_THE_TEST, OF_COLUMNS, OF_PAIRS, P_KINDS } p_kind;
+
 typedef struct cell {
     null_kind kind;
     int fixed_samples;
     unsigned components;
+    p_kind p;
 } cell;
 
 static npksd_options options_of(const cell *c, uint64_t seed)
@@ -82,6 +86,8 @@ static npksd_options options_of(const cell *c, uint64_t seed)
     case 6: options.form = NPKSD_FORM_SCALAR, options.stop_after = 5; break;
     default: break;
     }
+    options.diagnose = c->p != OF_THE_TEST;
+    options.stop_after = options.diagnose ? 0 : options.stop_after;
     return options;
 }
 
@@ -99,9 +105,10 @@ static size_t list_cells(cell *cells)
     for (int kind = 0; kind < NULL_KINDS; kind++)
         for (int fixed = 0; fixed < 2; fixed++)
             for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++) {
-                cell c = { (null_kind)kind, fixed, sets[s] };
-                if (!problem_of(&c))
-                    cells[count++] = c;
+                cell c = { (null_kind)kind, fixed, sets[s], OF_THE_TEST };
+                for (int p = 0; p < P_KINDS && !problem_of(&c); p++, c.p = (p_kind)p)
+                    if (p == 0 || c.components == NPKSD_COMPONENT_ALL)
+                        cells[count++] = c;
             }
     return count;
 }
@@ -115,22 +122,38 @@ static double one_p_value(const cell *c, uint64_t seed)
     npksd_rng rng = npksd_rng_seeded(&state, seed, UINT64_C(0x6e61737479));
     npksd_options options = options_of(c, seed);
     npksd_result result;
+    npksd_real columns[M], smallest;
+    npksd_pair pair;
+    npksd_diagnosis found, *diagnosis = options.diagnose ? &found : NULL;
+    memset(&found, 0, sizeof found);
+    found.coordinate_p_adjusted = columns;
+    found.pairs = &pair;
+    found.pair_capacity = 1;
     null_kind kind = c->kind;
     size_t n = nulls[kind].n;
     sample(observed, n, M, &rng, &kind);
     sample(synthetic, SYNTHETIC, M, &rng, &kind);
     npksd_status status = c->fixed_samples
-        ? npksd_test_samples(observed, n, synthetic, SYNTHETIC, M, &options, &result)
-        : npksd_test(observed, n, M, sample, &kind, &options, &result);
-    return status == NPKSD_OK ? (double)result.p_value : (double)status;
+        ? npksd_test_samples_diagnose(observed, n, synthetic, SYNTHETIC, M, &options, &result, diagnosis, NULL)
+        : npksd_test_diagnose(observed, n, M, sample, &kind, &options, &result, diagnosis, NULL);
+    if (status != NPKSD_OK)
+        return (double)status;
+    if (c->p == OF_THE_TEST)
+        return (double)result.p_value;
+    smallest = c->p == OF_PAIRS ? pair.p_adjusted : columns[0];
+    for (size_t i = 1; i < M && c->p == OF_COLUMNS; i++)
+        smallest = columns[i] < smallest ? columns[i] : smallest;
+    return (double)smallest;
 }
 
 static int run_cell(const cell *c, size_t index, size_t tests, double bound, double *worst)
 {
     size_t reached[LEVELS] = { 0 };
+    static const char *const of[P_KINDS] = { "", ", columns", ", pairs" };
     char set[64];
     int good = 1;
     component_text(c->components, set);
+    strcat(set, of[c->p]);
     for (size_t k = 0; k < tests && good; k++) {
         double p = one_p_value(c, (uint64_t)index * 1000003 + k);
         for (int l = 0; l < LEVELS; l++)
@@ -156,7 +179,7 @@ static int run_cell(const cell *c, size_t index, size_t tests, double bound, dou
 
 int main(int argc, char **argv)
 {
-    static cell cells[NULL_KINDS * 2 * 8];
+    static cell cells[NULL_KINDS * 2 * (6 + P_KINDS)];
     size_t tests = argument(argc, argv, 1, 300), part = argument(argc, argv, 2, 0), parts = argument(argc, argv, 3, 1);
     size_t count = list_cells(cells);
     double bound = normal_quantile(0.001 / (double)(LEVELS * count)), worst = 0;

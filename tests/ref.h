@@ -44,6 +44,7 @@
 #define REF_CLOSEST        1e-3
 #define REF_CHANGED        1e-7
 #endif
+#define REF_ROUNDING (4 * REF_EPSILON / REF_TIE) /* of sums over rows, beside a tie */
 
 REF_FN double *ref_reals(size_t count)
 {

@@ -324,6 +324,18 @@ REF_FN void ref_numbers(ref_tester *t)
 }
 
 /* T is then the number itself. */
+/* A smaller deviation of a number is rounding: of sums over rows, their squares or fourth powers, near copies. */
+REF_FN double ref_least_deviation(const ref_number *number)
+{
+    int part = number->part, squares = part == 1 || part == 4;
+    switch (number->kind) {
+    case NPKSD_COMPONENT_MMD: return pow(REF_ROUNDING, 4);
+    case NPKSD_COMPONENT_MARGIN: return number->two_sided ? 64 * REF_ROUNDING : pow(REF_ROUNDING, squares ? 2 : 1);
+    case NPKSD_COMPONENT_PAIR: return 1e-3;
+    default: return REF_TINY;
+    }
+}
+
 REF_FN int ref_is_single(const ref_tester *t) { return t->count == 1 && !t->number[0].two_sided; }
 
 REF_FN size_t ref_pilot(const ref_tester *t)
@@ -646,16 +658,13 @@ REF_FN int ref_calibrate(ref_tester *t, const recorder *log, size_t used)
     for (size_t r = 0; r < pilot + b; r++)
         columns[r] = ref_columns_new(t);
     ref_evaluate(t, log, used, pilot + b, values, o->diagnose ? columns : NULL);
-    const double rounding = 4 * REF_EPSILON / REF_TIE;
-    for (size_t l = 0; l < t->count && pilot; l++) {
-        int cells = t->number[l].kind == NPKSD_COMPONENT_MARGIN && t->number[l].part == 6;
-        t->gauge[l] = ref_gauge_of(values + l, pilot, REF_COMPONENTS, cells ? rounding : REF_TINY);
-    }
+    for (size_t l = 0; l < t->count && pilot; l++)
+        t->gauge[l] = ref_gauge_of(values + l, pilot, REF_COMPONENTS, ref_least_deviation(&t->number[l]));
     t->column_gauge = (ref_gauge *)calloc(REF_COLUMN_NUMBERS * m, sizeof *t->column_gauge);
     for (size_t l = 0; l < REF_COLUMN_NUMBERS * m && o->diagnose; l++) {
         for (size_t r = 0; r < pilot; r++)
             table[r] = columns[r].values[l];
-        t->column_gauge[l] = ref_gauge_of(table, pilot, 1, l < 4 * m ? REF_TINY : rounding);
+        t->column_gauge[l] = ref_gauge_of(table, pilot, 1, l < 4 * m ? REF_TINY : REF_ROUNDING);
     }
     t->null_values = ref_reals(b);
     t->null_columns = ref_reals(b * m);

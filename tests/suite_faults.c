@@ -573,6 +573,43 @@ TEST stuck_draws_end(void)
     PASS();
 }
 
+/* First one word, then two by turns. */
+typedef struct stuck_words {
+    uint64_t first, then[2];
+    size_t count;
+} stuck_words;
+
+static uint64_t stuck_next(void *user_data)
+{
+    stuck_words *words = (stuck_words *)user_data;
+    size_t k = words->count++;
+    return k == 0 ? words->first : words->then[k % 2];
+}
+
+/* It ends after 200 tries; what is just good enough is taken at once. */
+TEST tries_of_a_stuck_rng(void)
+{
+    const uint64_t tail = UINT64_MAX - 63; /* layer 0, as far out as can be */
+    stuck_words accepted = { tail, { 0, 0 }, 0 }, refused = { tail, { 0, UINT64_MAX }, 0 };
+    stuck_words above = { UINT64_MAX, { UINT64_MAX, UINT64_MAX }, 0 }; /* 3 of 0 .. 2 */
+    npksd_rng rng = { stuck_next, NULL, &accepted };
+    npksd_tester *tester;
+    npksd_options options = small_options();
+    npksd_normal(&rng);
+    ASSERT_EQ_FMT((size_t)3, accepted.count, "%zu");
+    rng.user_data = &refused;
+    npksd_normal(&rng);
+    ASSERT_EQ_FMT((size_t)(1 + 2 * 200), refused.count, "%zu");
+    options.components = NPKSD_COMPONENT_STEIN; /* create draws columns alone */
+    options.resample = 1;
+    options.rng = rng;
+    options.rng.user_data = &above;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, 3, chain_sample, NULL, &options));
+    npksd_tester_destroy(tester);
+    ASSERT_EQ_FMT((size_t)200, above.count, "%zu");
+    PASS();
+}
+
 /* A check that a callback leaves at its very start, as a C++ exception would: the finished one before it is gone. */
 TEST left_by_a_jump(void)
 {
@@ -664,6 +701,7 @@ SUITE(suite_faults)
     RUN_TEST1(replicates_before_a_failure, 0);
     RUN_TEST1(replicates_before_a_failure, 1);
     RUN_TEST(stuck_draws_end);
+    RUN_TEST(tries_of_a_stuck_rng);
     RUN_TEST(left_by_a_jump);
     RUN_TEST(left_in_step_or_replicates);
 }

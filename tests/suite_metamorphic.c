@@ -500,11 +500,12 @@ TEST other_order_of_rows(void)
     PASS();
 }
 
-/* In float, rounding decides a fit of many features to few rows, unless there is a ridge. */
+/* In float, rounding decides a fit of many features to few rows, or of columns that are multiples of each other. */
 static int is_well_posed(const trial *t)
 {
-    return !FLOAT_BUILD || t->options.ridge > 0 || t->options.estimator == NPKSD_ESTIMATOR_GAUSS
-        || t->options.estimator == NPKSD_ESTIMATOR_CALLBACK;
+    int few = t->options.estimator == NPKSD_ESTIMATOR_GAUSS || t->options.estimator == NPKSD_ESTIMATOR_CALLBACK
+        || (t->options.estimator == NPKSD_ESTIMATOR_RBF && t->options.ridge > 0);
+    return !FLOAT_BUILD || (few && t->source.shape != TRIAL_COPIES);
 }
 
 /* Draws that belong to a column's number, callbacks and neighbours know which column is which. */
@@ -573,15 +574,15 @@ TEST other_units(void)
     PASS();
 }
 
-/* Powers of ten round every number: T to 1e-6 (float 5e-2), p to the bit. In float, rounding may move a number from one
-   place among edges to the next, and the choice of AUTO, and high powers are rough: without these. */
+/* Powers of ten round every number: T to 1e-6 (float 5e-2), p to the bit. Columns that were multiples of each other are
+   not quite so any more: without these. In float, rounding may move a number from one place among edges to the next, and
+   the choice of AUTO, and high powers are rough: without these as well. */
 static int rounds_gently(const trial *t)
 {
     int turns = t->options.estimator == NPKSD_ESTIMATOR_AUTO || t->options.diagnose || t->options.degree > 1
         || (t->options.components & (NPKSD_COMPONENT_MARGIN | NPKSD_COMPONENT_PAIR))
-        || t->source.shape == TRIAL_CAUCHY || t->source.shape == TRIAL_TIES || t->source.shape == TRIAL_CONSTANT
-        || t->source.shape == TRIAL_COPIES;
-    return has_units(t) && is_well_posed(t) && !(FLOAT_BUILD && (turns || t->n < 3));
+        || t->source.shape == TRIAL_CAUCHY || t->source.shape == TRIAL_TIES || t->source.shape == TRIAL_CONSTANT;
+    return has_units(t) && is_well_posed(t) && t->source.shape != TRIAL_COPIES && !(FLOAT_BUILD && (turns || t->n < 3));
 }
 
 TEST decimal_units(void)
@@ -665,9 +666,9 @@ TEST features_against_exact(void)
     PASS();
 }
 
-/* A tester with features against one without, with the same fit: ksd2 and influences to 16 parts in sqrt(features) of
-   the largest influence (a frequency varies by about its mean), T of STEIN at one scale to twice that (narrow kernels
-   vary more), T of MOMENT to rounding. */
+/* A tester with features against one without, with the same fit: influences to 12 parts in sqrt(features) of the
+   largest influence (a frequency varies by about its mean), ksd2, a mean of them, to 4, T of STEIN at one scale to 24
+   (narrow kernels vary more), T of MOMENT to rounding. */
 static int has_testers(const trial *t) { return has_frequencies(t) && monte_carlo(t) && t->m > 1; }
 
 TEST features_of_a_tester(void)
@@ -690,14 +691,14 @@ TEST features_of_a_tester(void)
         ASSERT_STATUSm(about(&s.t), NPKSD_OK, plain_answer(&s.t, &exact));
         for (size_t a = 0; a < s.t.n; a++)
             size = fmax(size, fabs((double)exact.why.influence[a]));
-        double bound = 16 * size / sqrt((double)FEATURES);
+        double part = size / sqrt((double)FEATURES);
         for (size_t a = 0; a < s.t.n; a++)
             ASSERTm(about(&s.t), agree("influence", (double)exact.why.influence[a], (double)linear.why.influence[a],
-                                       bound));
-        ASSERTm(about(&s.t), agree("ksd2", (double)exact.result.ksd2, (double)linear.result.ksd2, bound));
+                                       12 * part));
+        ASSERTm(about(&s.t), agree("ksd2", (double)exact.result.ksd2, (double)linear.result.ksd2, 4 * part));
         double t = (double)exact.result.statistic;
         ASSERTm(about(&s.t), agree("T", t, (double)linear.result.statistic,
-                                   moment ? either(1e-9, 1e-3) * (1 + fabs(t)) : 2 * bound));
+                                   moment ? either(1e-9, 1e-3) * (1 + fabs(t)) : 24 * part));
     }
     PASS();
 }
@@ -711,14 +712,18 @@ static int is_plain(const trial *t)
         && t->source.shape != TRIAL_CAUCHY && t->source.shape != TRIAL_CONSTANT;
 }
 
+static int is_wild(const trial *t)
+{
+    return is_plain(t) && !monte_carlo(t) && t->options.diagnose && t->options.form == NPKSD_FORM_VECTOR;
+}
+
 /* ksd2 is U, and the mean of row_influence V, of the scores at scale 1: to 1e-9 (float 1e-3) of the diagonal. So is the
    sum of all columns' parts in vector form. The wild bootstrap says the same. */
-TEST check_against_statistic(void)
+TEST check_against_statistic(int (*fits)(const trial *t), size_t count)
 {
     trials s;
     answer whole;
-    size_t wild = 0, in_parts = 0;
-    for (trials_begin(&s, 240); trials_next(&s, is_plain);) {
+    for (trials_begin(&s, count); trials_next(&s, fits);) {
         npksd_tester *tester;
         npksd_real scores[TRIAL_N * TRIAL_M], u = 0, v = 0;
         npksd_options options = s.t.options;
@@ -741,15 +746,12 @@ TEST check_against_statistic(void)
             diagonal += (double)scores[k] * (double)scores[k] / (double)s.t.n;
         ASSERTm(about(&s.t), agree("ksd2", (double)u, (double)whole.result.ksd2, either(1e-9, 1e-3) * diagonal));
         ASSERTm(about(&s.t), agree("influence", (double)v, mean, either(1e-9, 1e-3) * diagonal));
-        wild += !monte_carlo(&s.t);
         if (!s.t.options.diagnose || s.t.options.form != NPKSD_FORM_VECTOR)
             continue;
         for (size_t i = 0; i < s.t.m; i++)
             parts += (double)whole.why.numbers[0][i];
         ASSERTm(about(&s.t), agree("v_i", (double)v, parts, either(1e-9, 1e-3) * diagonal));
-        in_parts += !monte_carlo(&s.t);
     }
-    ASSERT(wild > 0 && in_parts > 0);
     PASS();
 }
 
@@ -975,7 +977,8 @@ SUITE(suite_metamorphic)
     RUN_TEST(other_order_of_scales);
     RUN_TEST(features_against_exact);
     RUN_TEST(features_of_a_tester);
-    RUN_TEST(check_against_statistic);
+    RUN_TESTp(check_against_statistic, is_plain, 150);
+    RUN_TESTp(check_against_statistic, is_wild, 30);
     RUN_TEST(fewer_pairs);
     RUN_TEST(power_is_many_checks);
     RUN_TEST(roles_of_blocks);

@@ -161,6 +161,27 @@ TEST scales_are_copied(void)
     PASS();
 }
 
+static int counted_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    ++*(size_t *)user_data;
+    return chain_sample(rows, count, m, rng, NULL);
+}
+
+/* References of 200,000 rows: eight data sets of 25,000 rows, and two for the pilot. */
+TEST data_sets_of_a_fit(void)
+{
+    size_t calls = 0;
+    npksd_options options = quick_options();
+    npksd_tester *tester;
+    options.components = NPKSD_COMPONENT_MARGIN;
+    options.pilot = 2;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, 25000, 1, counted_sample, &calls, &options));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+    npksd_tester_destroy(tester);
+    ASSERT_EQ_FMT((size_t)10, calls, "%zu");
+    PASS();
+}
+
 /* A generator is asked for one whole data set a call, never for more or fewer rows. */
 static int whole_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
@@ -847,6 +868,7 @@ SUITE(suite_paths)
     RUN_TEST(default_options_by_null);
     RUN_TEST(scales_are_copied);
     RUN_TEST(whole_data_sets);
+    RUN_TEST(data_sets_of_a_fit);
     RUN_TEST(scales_far_apart);
     RUN_TEST(waves_out_of_range);
     RUN_TEST(neighbours_not_drawn);

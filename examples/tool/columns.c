@@ -141,10 +141,26 @@ static int read_number(const char *text, char mark, double *value)
 cell_kind classify(const char *text, double *value)
 {
     /* of R, pandas, databases, C on Windows, spreadsheets */
-    static const char *const missing[] = {
-        "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", "#nv", "<na>", "nat", "\\n", "nan(ind)",
-        "-nan(ind)", "(null)", "[null]", "0000-00-00", "0000-00-00 00:00:00", NULL
-    };
+    static const char *const missing[] = { "",
+                                           "na",
+                                           "n/a",
+                                           "nan",
+                                           "+nan",
+                                           "-nan",
+                                           "null",
+                                           "-",
+                                           "#n/a",
+                                           "#nv",
+                                           "<na>",
+                                           "nat",
+                                           "\\n",
+                                           "nan(ind)",
+                                           "-nan(ind)",
+                                           "(null)",
+                                           "[null]",
+                                           "0000-00-00",
+                                           "0000-00-00 00:00:00",
+                                           NULL };
     static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
                                            "missing", "n.a.", "undefined", "unknown", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
@@ -237,7 +253,8 @@ static const char *category_text(const column_info *c, const table *t, size_t ro
                                  char room[CELL_ROOM])
 {
     const char *text = cell_text(t, row, column, room);
-    int thousands = t->separator == ',' && strchr(text, ','); /* 1,000 in such a file is rather 1000 than 1 */
+    int thousands =
+        t->separator == ',' && strchr(text, ','); /* 1,000 in such a file is rather 1000 than 1 */
     const char *number = c->of_numbers && !thousands ? number_text(text, room) : NULL;
     if (number)
         return number;
@@ -843,7 +860,8 @@ static int has_only_numbers(const column_info *c)
     double value;
     for (size_t v = 0; v < c->value_count; v++) {
         const char *number = number_text(c->values[v], room);
-        if (!is_plain_number(classify(c->values[v], &value)) || (number && strcmp(number, c->values[v]) != 0))
+        if (!is_plain_number(classify(c->values[v], &value))
+            || (number && strcmp(number, c->values[v]) != 0))
             return 0;
     }
     return 1;

@@ -82,14 +82,14 @@ void free_index(name_index *index);
 
 /* ======== tables.c ======== */
 
-/* A list like "speed,3,5-7": names first, then numbers of columns of the first file, counted from 1, then ranges of
-   them. */
+/* A list like "speed,3,5-7": names first, then numbers of columns of the first file, counted from
+   1, then ranges of them. */
 typedef struct column_list {
     const char *option; /* how the user calls it, for messages */
     const char *text;   /* as it was written */
     char **items;
-    int *found;  /* did any file have it? */
-    char **near; /* if not: the name that is most like it */
+    int *found;      /* did any file have it? */
+    char **near;     /* if not: the name that is most like it */
     size_t *numbers; /* 0, or that of an item which is a name now, but was given as a number */
     size_t count;
     int named; /* its numbers have become names */
@@ -104,7 +104,7 @@ typedef struct table_format {
 
 /* A file as it is. */
 typedef struct table {
-    char *file;               /* for messages */
+    char *file; /* for messages */
     const struct table *lender;
     size_t n, columns, bytes; /* rows and columns of the file */
     char **names;             /* columns; (3) where there is no name */
@@ -186,7 +186,7 @@ enum { CATEGORY_VALUES = 20, CATEGORY_VALUES_FORCED = 1000 };
 size_t *find_kept(table **tables, size_t count, int chosen, notes *list, size_t *kept_count);
 void table_keep(table *t, const size_t *kept, size_t count);
 void encoding_make(encoding *e, table **tables, size_t count, int other, notes *list);
-void encoding_name(encoding *e); /* what follows from the columns */
+void encoding_name(encoding *e);                   /* what follows from the columns */
 void note_columns(const encoding *e, notes *list); /* which are categories, dates, ... */
 /* refuse: missing values end the program; otherwise their rows are left out with a note. */
 void encode(const encoding *e, const table *t, int refuse, data *to, notes *list);
@@ -211,8 +211,9 @@ typedef struct column_change {
     column_type type;
     double shift, distance; /* of the means, in standard deviations; of the distributions */
     double mean, sd, other_mean, other_sd;
-    double value, share, other_share; /* the value whose share of the rows changed most; or 0, 0, 0 */
-    int is_share;                     /* nothing but 0 and 1: the mean is the share of the 1 */
+    double value, share,
+        other_share; /* the value whose share of the rows changed most; or 0, 0, 0 */
+    int is_share;    /* nothing but 0 and 1: the mean is the share of the 1 */
 } column_change;
 
 /* The largest difference of the distribution functions, 0 to 1. */
@@ -273,7 +274,7 @@ typedef struct settings {
     const char *state, *load, *save, *synthetic; /* of --watch */
     size_t rows;   /* of a data set; 0: those of the first recording */
     size_t memory; /* recordings that one tester serves */
-    size_t take; /* at most so many observed rows; 0 = all */
+    size_t take;   /* at most so many observed rows; 0 = all */
     npksd_options options;
     table_format format;
     char *command; /* this very call, quoted for a shell */
@@ -290,7 +291,7 @@ typedef struct comparison {
     const settings *settings;
     const notes *common; /* about the files, before any test */
     notes notes;
-    data observed, synthetic; /* synthetic: of a generator, the rows drawn first */
+    data observed, synthetic;     /* synthetic: of a generator, the rows drawn first */
     size_t *tested, tested_count; /* columns: with files, those that vary */
     const encoding *encoding;
     const char *source; /* for people */
@@ -302,8 +303,8 @@ typedef struct comparison {
     npksd_diagnosis diagnosis;
     npksd_real *null_values;                                             /* result.replicates */
     double *observed_mean, *observed_sd, *synthetic_mean, *synthetic_sd; /* m */
-    double *shift, *distance;                                            /* m; observed against synthetic */
-    size_t *column_order, *row_order;                                    /* worst first */
+    double *shift, *distance;         /* m; observed against synthetic */
+    size_t *column_order, *row_order; /* worst first */
     char *related; /* m; 1: marked, but hardly changed by itself, while another one has */
     char *headline, *verdict, *where, *kind, *caveat;
     double seconds;
@@ -321,7 +322,7 @@ npksd_rng follow_streams(stream_rng *s, uint64_t seed);
 /* A program, and how what it prints becomes rows of numbers. */
 typedef struct program_source {
     program *program;
-    uint64_t seed; /* what the seeds of its data sets are made of */
+    uint64_t seed;      /* what the seeds of its data sets are made of */
     table_format drawn; /* what is known of what it prints */
     const table *names; /* whose columns the program's are matched with ... */
     const size_t *kept; /* ... and which of them are used */
