@@ -343,8 +343,10 @@ TEST numbers_of_its_own(void)
 
 /* ======== a check in steps ======== */
 
+enum { MANY_ROWS = 300 };
+
 typedef struct reasons {
-    npksd_real numbers[5][SMALL_M], influence[SMALL_N];
+    npksd_real numbers[5][SMALL_M], influence[MANY_ROWS];
     npksd_pair pairs[SMALL_M];
     npksd_diagnosis diagnosis;
 } reasons;
@@ -398,6 +400,46 @@ TEST check_in_steps(size_t v)
         ASSERT(same_reasons(&all, &some));
     }
     npksd_tester_destroy(tester);
+    PASS();
+}
+
+/* So many rows that one panel meets the others in several items. */
+TEST items_of_many_rows(const char *words)
+{
+    enum { N = MANY_ROWS, M = SMALL_M, B = 3 };
+    npksd_options options = small_options();
+    npksd_tester *whole, *stepped;
+    npksd_result first, second;
+    reasons all, some;
+    npksd_real rows[N * M], null_values[2][B];
+    npksd_rng_state state;
+    npksd_rng rng;
+    options.alpha = (npksd_real)0.25;
+    set_options(&options, words);
+    options.replicates = B;
+    rng = npksd_rng_seeded(&state, options.seed, 1);
+    chain_sample(rows, N, M, &rng, NULL); /* those of replicate 1 */
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&whole, N, M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(whole));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&stepped, N, M, chain_sample, NULL, &options));
+    npksd_status status = NPKSD_MORE;
+    while (status == NPKSD_MORE)
+        status = npksd_tester_step(stepped, 1);
+    ASSERT_STATUS(NPKSD_OK, status);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(whole, null_values[0], B, NULL));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_null(stepped, null_values[1], B, NULL));
+    ASSERT_MEM_EQ(null_values[0], null_values[1], sizeof null_values[0]);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(whole, rows, &first, ask(&all, &options)));
+    ASSERT_MEM_EQ(&null_values[0][1], &first.statistic, sizeof first.statistic);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_begin(stepped, rows));
+    for (status = NPKSD_MORE; status == NPKSD_MORE;)
+        status = npksd_tester_step(stepped, 1);
+    ASSERT_STATUS(NPKSD_OK, status);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check_end(stepped, &second, ask(&some, &options)));
+    ASSERT(same_result(&first, &second));
+    ASSERT(same_reasons(&all, &some));
+    npksd_tester_destroy(whole);
+    npksd_tester_destroy(stepped);
     PASS();
 }
 
@@ -830,6 +872,10 @@ SUITE(suite_determinism)
     RUN_TEST1(trials_share_no_numbers, 1);
     RUN_TEST(numbers_of_its_own);
     RUN_TEST(early_stop_counts_the_same_null);
+    RUN_TEST1(items_of_many_rows, "");
+    RUN_TEST1(items_of_many_rows, "diagnose");
+    RUN_TEST1(items_of_many_rows, "diagnose features=20 stein moment");
+    RUN_TEST1(items_of_many_rows, "imq v scalar scales=0.3,2,0.125");
     RUN_TEST(a_pending_check);
     RUN_TEST(a_pending_check_fails);
     RUN_TEST(progress_with_workers);
