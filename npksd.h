@@ -316,7 +316,7 @@ typedef struct npksd_options {
     uint64_t seed;               /* 0; every value is a valid seed */
     npksd_rng rng;               /* zero: built in */
     npksd_allocator allocator;   /* zero: malloc */
-    size_t fit_rows;             /* 4000; N >= 2, for scores; fit sample: the first 1000 or 4e6/m */
+    size_t fit_rows;             /* 4000; N >= 2, for scores; fit sample: first min(1000, 4e6/m) */
     size_t replicates;           /* 499; b, data sets drawn for the p-value, 1/(b+1) <= alpha */
     size_t pilot;                /* 200; data sets to standardise the numbers, at least 2 */
     npksd_real alpha;            /* 0.05; level of result.reject */
@@ -600,7 +600,7 @@ NPKSD_API npksd_status npksd_median_distance(const npksd_real *rows, size_t coun
                                              const npksd_options *options, npksd_real *out);
 /* Median Euclidean distance between rows: all pairs of up to 512 rows, else 8 for each of at most
    16384 evenly spaced ones. If 0, the mean; if 0 too, 1; at least the smallest normal number.
-   Below 1e-150 (float 1e-18) it may count as 0 if a number is above 1e-140 (1e-15). Uses the
+   Below 1e-150 (float 1e-18), or that times the largest number, it may count as 0. Uses the
    allocator of options, if any. */
 
 NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real *scores, size_t n,

@@ -323,7 +323,6 @@ REF_FN void ref_numbers(ref_tester *t)
     }
 }
 
-/* T is then the number itself. */
 /* A smaller deviation of a number is rounding: of sums over rows, their squares or fourth powers, near copies. */
 REF_FN double ref_least_deviation(const ref_number *number)
 {
@@ -336,6 +335,7 @@ REF_FN double ref_least_deviation(const ref_number *number)
     }
 }
 
+/* T is then the number itself. */
 REF_FN int ref_is_single(const ref_tester *t) { return t->count == 1 && !t->number[0].two_sided; }
 
 REF_FN size_t ref_pilot(const ref_tester *t)

@@ -90,6 +90,12 @@ static int same_answer(const answer *a, const answer *b)
         && same_reasons(&a->why, &b->why);
 }
 
+/* Of few rows, or of a constant column alone, components may say the same: rounding decides which leads. */
+static int components_agree(const trial *t)
+{
+    return t->n < 3 || (t->source.shape == TRIAL_CONSTANT && t->options.resample > 0);
+}
+
 /* T of the observed rows and of all replicates, threshold, ksd2 and influences within the bound, and the same verdict:
    p and its interval to the bit. (Where float is allowed so much that replicates may change places, p may differ by
    those that can.) Row rows[k] of a is row k of b; NULL: row k. */
@@ -118,7 +124,7 @@ static int near_answer(const trial *t, const answer *a, const answer *b, const s
     return good && agree("p", (double)x->p_value, (double)y->p_value, 0)
         && agree("p_low", (double)x->p_low, (double)y->p_low, 0)
         && agree("p_high", (double)x->p_high, (double)y->p_high, 0) && x->reject == y->reject
-        && (t->n < 3 || agree("leading", x->leading, y->leading, 0)); /* of few rows, components say the same */
+        && (components_agree(t) || agree("leading", x->leading, y->leading, 0));
 }
 
 /* Column order[i] of a is column i of b (NULL: column i), and so for pairs: the same p-values; statistic, shift,
@@ -667,7 +673,7 @@ TEST features_against_exact(void)
 }
 
 /* A tester with features against one without, with the same fit: influences to 12 parts in sqrt(features) of the
-   largest influence (a frequency varies by about its mean), ksd2, a mean of them, to 4, T of STEIN at one scale to 24
+   largest influence (a frequency varies by about its mean), ksd2, a mean of them, to 8, T of STEIN at one scale to 24
    (narrow kernels vary more), T of MOMENT to rounding. */
 static int has_testers(const trial *t) { return has_frequencies(t) && monte_carlo(t) && t->m > 1; }
 
@@ -695,10 +701,10 @@ TEST features_of_a_tester(void)
         for (size_t a = 0; a < s.t.n; a++)
             ASSERTm(about(&s.t), agree("influence", (double)exact.why.influence[a], (double)linear.why.influence[a],
                                        12 * part));
-        ASSERTm(about(&s.t), agree("ksd2", (double)exact.result.ksd2, (double)linear.result.ksd2, 4 * part));
+        ASSERTm(about(&s.t), agree("ksd2", (double)exact.result.ksd2, (double)linear.result.ksd2, 8 * part));
         double t = (double)exact.result.statistic;
         ASSERTm(about(&s.t), agree("T", t, (double)linear.result.statistic,
-                                   moment ? either(1e-9, 1e-3) * (1 + fabs(t)) : 24 * part));
+                                   moment ? either(1e-9, 1e-2) * (1 + fabs(t)) : 24 * part));
     }
     PASS();
 }

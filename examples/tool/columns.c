@@ -141,26 +141,10 @@ static int read_number(const char *text, char mark, double *value)
 cell_kind classify(const char *text, double *value)
 {
     /* of R, pandas, databases, C on Windows, spreadsheets */
-    static const char *const missing[] = { "",
-                                           "na",
-                                           "n/a",
-                                           "nan",
-                                           "+nan",
-                                           "-nan",
-                                           "null",
-                                           "-",
-                                           "#n/a",
-                                           "#nv",
-                                           "<na>",
-                                           "nat",
-                                           "\\n",
-                                           "nan(ind)",
-                                           "-nan(ind)",
-                                           "(null)",
-                                           "[null]",
-                                           "0000-00-00",
-                                           "0000-00-00 00:00:00",
-                                           NULL };
+    static const char *const missing[] = {
+        "", "na", "n/a", "nan", "+nan", "-nan", "null", "-", "#n/a", "#nv", "<na>", "nat", "\\n", "nan(ind)",
+        "-nan(ind)", "(null)", "[null]", "0000-00-00", "0000-00-00 00:00:00", NULL
+    };
     static const char *const perhaps[] = { "none",    "nil",  "--",        "?",       ".",
                                            "missing", "n.a.", "undefined", "unknown", NULL };
     static const char *const infinite[] = { "inf", "infinity", NULL };
@@ -236,13 +220,14 @@ static int is_plain_number(cell_kind kind)
     return kind == CELL_NUMBER || kind == CELL_COMMA_NUMBER;
 }
 
-/* One text for a fraction however it is written: 0.50, 0,5 and 5e-01 are 0.5. NULL: a whole number, which stays as it
-   is (007 is not 7, and a key may have more digits than a double), or no number. */
+/* One text for a fraction however it is written: 0.50, 0,5 and 5e-01 are 0.5. NULL: a whole number, or one from 1e15
+   on, which stays as it is (007 is not 7, and a key may have more digits than a double), or no number. */
 static const char *number_text(const char *text, char room[CELL_ROOM])
 {
     double value;
     int plain = is_plain_number(classify(text, &value));
-    if (!plain || !text[strspn(text, "+-0123456789")] || fabs(value) >= 1e15)
+    int whole = !text[strspn(text, "+-0123456789")] && strcmp(text, "-0") != 0;
+    if (!plain || whole || fabs(value) >= 1e15)
         return NULL;
     snprintf(room, CELL_ROOM, "%.15g", value == 0 ? 0 : value); /* no -0 */
     return room;
@@ -859,7 +844,7 @@ static int has_only_numbers(const column_info *c)
     char room[CELL_ROOM];
     double value;
     for (size_t v = 0; v < c->value_count; v++) {
-        const char *number = number_text(c->values[v], room);
+        const char *text = c->values[v], *number = strchr(text, ',') ? NULL : number_text(text, room);
         if (!is_plain_number(classify(c->values[v], &value))
             || (number && strcmp(number, c->values[v]) != 0))
             return 0;

@@ -273,6 +273,7 @@ static void pick_columns(table *t, table_format *format)
 typedef struct csv_reader {
     table *table;
     char *at, *end; /* what is left of the text; *end is a zero */
+    char *plain;    /* no line before it lacks a # */
     size_t line, records, count, room, line_room;
     int no_names; /* --no-header */
 } csv_reader;
@@ -478,17 +479,17 @@ static void skip_empty_lines(csv_reader *csv)
 }
 
 /* A line that begins with # and is no comment: "#,score" above the data, or #ff0000,5 where all lines are like it. */
-static int is_marked_row(const csv_reader *csv)
+static int is_marked_row(csv_reader *csv)
 {
     char separator = csv->table->separator ? csv->table->separator : find_separator(csv->at);
-    char *next = next_line(csv->at, csv->end), *plain = next;
+    char *next = next_line(csv->at, csv->end);
     size_t fields = count_fields(csv->at, csv->end, separator);
     if (csv->at[1] == ' ' || fields == 1 || fields != count_fields(next, csv->end, separator))
         return 0;
-    while (plain < csv->end && strchr("#\r\n", *plain))
-        plain = next_line(plain, csv->end);
+    while (csv->plain < csv->end && (csv->plain < next || strchr("#\r\n", *csv->plain)))
+        csv->plain = next_line(csv->plain, csv->end);
     int is_name = csv->at[1] == separator && csv->at[2] != separator;
-    return plain == csv->end || (plain == next && (is_name || csv->no_names));
+    return csv->no_names || csv->plain == csv->end || (csv->plain == next && is_name);
 }
 
 /* Empty lines, comment lines (#) at the top and Excel's "sep=;" are not data. numpy.savetxt writes the
@@ -668,7 +669,7 @@ static void parse_csv(table *t, table_format *format)
              "other.csv",
              t->file);
     make_utf8(t);
-    csv_reader csv = { t, t->text, t->text + t->bytes, 0, 0, 0, 0, 0, format->header == 0 };
+    csv_reader csv = { t, t->text, t->text + t->bytes, t->text, 0, 0, 0, 0, 0, format->header == 0 };
     if (t->bytes >= 3 && memcmp(t->text, "\xef\xbb\xbf", 3) == 0)
         csv.at += 3; /* the mark of UTF-8 */
     if (is_json(csv.at))

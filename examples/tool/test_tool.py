@@ -663,12 +663,16 @@ def test_lookalikes():
         text("dose_made.csv", doses(["0.5", other[:-1] + "1"]))
         got = answer(f"doses and {other}", "dose.csv", "dose_made.csv", "--categories", "dose")
         check(f"doses and {other}: values", names(got) == want, names(got))
-    for values in (["01234", "1234"], ["-12345678901234567", "-12345678901234569"], ['"1,000"', "1", "10"],
+    for values in (["01234", "1234"], ["-12345678901234567", "-12345678901234569"], ['"1,000"', "0.50", "1", "10"],
                    ["1234567890123456.0", "1234567890123457.0"]):
         text("dose.csv", doses(values, count=60))
         text("dose_made.csv", doses(values))
         got = answer(f"doses {values}", "dose.csv", "dose_made.csv", "--categories", "dose", code=0)
         check(f"doses {values}: all differ", len(names(got)) == len(values) + 1, names(got))
+    text("dose.csv", doses(['"1,000"', "0.50", "-0"], count=60))
+    text("dose_made.csv", doses(['"1,000"', "0.5", "0"]))
+    got = answer("doses beside 1,000", "dose.csv", "dose_made.csv", "--categories", "dose", code=0)
+    check("doses beside 1,000: values", set(names(got)) == {"dose=0", "dose=0.5", "dose=1,000", "x"}, names(got))
     make = ("awk 'BEGIN { srand({seed}); print \"dose,x\"; while (i++ < {rows}) "
             "print (rand() < 0.5 ? \"0.5\" : \"1.0\") \",\" int(99 * rand()) }'")
     quick = ("--generator", make, "--categories", "dose", "--replicates", 39, "--fit-rows", 400, "--pilot", 20)
@@ -1339,6 +1343,11 @@ def test_more_defects():
         got = answer(f"comments {head!r}", "mark.csv", "mark_made.csv")
         check(f"comments {head!r} are no data", (got["observed_rows"], names(got)) == (60, NAMES)
               and noted(got, "2 comment lines at the top of mark.csv were skipped"), got)
+    text("mark.csv", "#1,1.5\n#2,2.5\n" + "".join(f"a{k % 3},{x!r}\n" for k, (x, _) in enumerate(rows)))
+    got = answer("some rows begin with #", "mark.csv", "mark.csv", "--no-header")
+    check("some rows begin with #: all are there", got["observed_rows"] == 62, got)
+    text("mark.csv", "#1,2\n" * 200000 + "a,b\n1,2\n")
+    refuse("200,000 comments at the top", "too few rows: 1", "mark.csv", "mark.csv")
     text("mark.csv", "# by a, b\n# of c, d\n" + csv(rows))
     text("mark_made.csv", "# by a, b\n" + csv(made))
     got = answer("comments of two fields", "mark.csv", "mark_made.csv", "--no-header")
