@@ -429,6 +429,9 @@ TEST refuses_nonsense(void)
     npksd_monitor before = *monitor;
     ASSERT_STATUS(NPKSD_ERROR_ARGUMENT, npksd_monitor_restart(monitor, w.tester));
     ASSERT_MEM_EQ(&before, monitor, sizeof before);
+    npksd_real last = 0; /* another null value, and be it the last one, is another tester */
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_merge(w.tester, SMALL_REPLICATES - 1, 1, &last));
+    CHECK_CALL(refuses(NPKSD_ERROR_ARGUMENT, monitor, w.tester, memory, &w.result, 0));
     npksd_tester_destroy(unfinished);
     npksd_tester_destroy(other.tester);
     npksd_tester_destroy(w.tester);

@@ -450,6 +450,18 @@ TEST numbers_beyond_range(void)
     PASS();
 }
 
+/* A kernel far below rounding is as right as any other: exp(-450), in float exp(-72). */
+TEST far_below_rounding(void)
+{
+    npksd_options options = npksd_default_options();
+    double d = either(30, 12), expected = exp(-d * d / 2) * (-0.125 - 0.75 * d + 1 - d * d);
+    npksd_real rows[2] = { 0, (npksd_real)d }, scores[2] = { (npksd_real)0.5, (npksd_real)-0.25 }, out = 0;
+    options.bandwidth = 1;
+    ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &out));
+    ASSERT_AGREE("U", expected, out, either(1e-10, 1e-3) * fabs(expected));
+    PASS();
+}
+
 /* In linear time: the frequencies are normal numbers over the bandwidth. */
 TEST random_features(int form, uint64_t seed)
 {
@@ -539,5 +551,6 @@ SUITE(suite_statistic)
     RUN_TESTp(random_features, NPKSD_FORM_VECTOR, test_seed);
     RUN_TESTp(random_features, NPKSD_FORM_SCALAR, test_seed);
     RUN_TEST(numbers_beyond_range);
+    RUN_TEST(far_below_rounding);
     RUN_TEST(features_converge);
 }
