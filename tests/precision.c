@@ -3,15 +3,16 @@
  * precisions, in one program. The file is compiled twice, and the half in double compares. Random words are the same,
  * so rows agree to float's rounding. The median replicate, the bandwidth and the flags must agree in every problem. Of
  * a single data set rounding can turn a decision (a normal number of the tail, a place among edges): T, threshold,
- * ksd2, out_of_range and the columns' shift may be off in one problem of ODD. Where they are not, the verdict must be
+ * ksd2, out_of_range, shifts, distances and correlations may be off in one problem of ODD. Where they are not, the verdict must be
  * the same and p agree up to the replicates that are as close to T as that, and TURNED more.
  */
 #include "trials.h"
 
-enum { B = 99, PROBLEMS = 600, PILOT = 30, SYNTHETIC = 40, SINGLES = 4 + TRIAL_M };
+enum { B = 99, PROBLEMS = 600, PILOT = 30, SYNTHETIC = 40, CELLS = TRIAL_M * TRIAL_M };
+enum { SINGLES = 4 + 2 * TRIAL_M + 2 * CELLS };
 
 typedef struct precision_answer {
-    double null_values[B], single[SINGLES]; /* T, threshold, ksd2, out_of_range, shifts; 0: not there */
+    double null_values[B], single[SINGLES]; /* T, threshold, ksd2, out_of_range, of columns and pairs; 0: not there */
     double p_value, bandwidth, influence; /* influence: the largest */
     int reject;
     unsigned flags;
@@ -42,7 +43,9 @@ int PRECISION_RUN(uint64_t number, precision_answer *out)
     trial t;
     npksd_result result;
     npksd_diagnosis why;
-    npksd_real null_values[B], influence[TRIAL_N], shift[TRIAL_M], synthetic[SYNTHETIC * TRIAL_M];
+    npksd_real null_values[B], influence[TRIAL_N], shift[TRIAL_M], apart[TRIAL_M];
+    npksd_real synthetic[SYNTHETIC * TRIAL_M];
+    npksd_pair pairs[CELLS];
     npksd_rng_state state;
     npksd_rng rng = npksd_rng_seeded(&state, 2, number);
     int fixed = number % 3 == 0;
@@ -63,6 +66,9 @@ int PRECISION_RUN(uint64_t number, precision_answer *out)
     trial_sample(synthetic, SYNTHETIC, t.m, &rng, &t.source);
     why.row_influence = influence;
     why.coordinate_shift = shift;
+    why.coordinate_distance = apart;
+    why.pairs = pairs;
+    why.pair_capacity = CELLS;
     npksd_diagnosis *asked = t.options.diagnose ? &why : NULL;
     npksd_status status = fixed
         ? npksd_test_samples_diagnose(t.observed, t.n, synthetic, SYNTHETIC, t.m, &t.options, &result, asked,
@@ -80,8 +86,15 @@ int PRECISION_RUN(uint64_t number, precision_answer *out)
     out->flags = result.flags;
     for (size_t r = 0; r < B; r++)
         out->null_values[r] = (double)null_values[r];
-    for (size_t i = 0; i < t.m && asked; i++)
+    for (size_t i = 0; i < t.m && asked; i++) {
         out->single[4 + i] = (double)shift[i];
+        out->single[4 + TRIAL_M + i] = (double)apart[i];
+    }
+    for (size_t k = 0; k < why.pair_count; k++) {
+        double *cell = out->single + 4 + 2 * TRIAL_M + 2 * (pairs[k].first * TRIAL_M + pairs[k].second);
+        cell[0] = (double)pairs[k].observed;
+        cell[1] = (double)pairs[k].expected;
+    }
     for (size_t a = 0; a < t.n && asked; a++) {
         double size = (double)influence[a] < 0 ? -(double)influence[a] : (double)influence[a];
         out->influence = size > out->influence ? size : out->influence;

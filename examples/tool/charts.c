@@ -204,8 +204,7 @@ void chart_columns(FILE *out, const comparison *c)
             "</text><rect x='%d' y='%.0f' width='%.1f' height='15' rx='2' style='fill:var(%s)'/>\n",
             LABELS, y + 1, fmax(end - LABELS, 1.5), column_differs(c, i) ? "--alarm" : "--null");
         double label = end < limit && end + room > limit ? limit : end; /* not across the line */
-        fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n", label + 6, y + 13,
-                p);
+        fprintf(out, "<text class='small' x='%.1f' y='%.0f'>p = %.4f</text>\n", label + 6, y + 13, p);
     }
     dashed_line(out, limit, 16, bottom);
     fprintf(out, "<text class='small' text-anchor='middle' x='%.1f' y='12'>%g</text>\n", limit,
@@ -217,9 +216,9 @@ void chart_columns(FILE *out, const comparison *c)
             c->tested_count, PLURAL(c->tested_count));
     if (shown < m)
         fprintf(out, " The %zu smallest are shown.", shown);
-    fprintf(out,
-            " A changed dependence may mark every column that takes part in "
-            "it.</figcaption></figure>\n");
+    fprintf(
+        out,
+        " A changed dependence may mark every column that takes part in it.</figcaption></figure>\n");
 }
 
 /* ======== one column ======== */

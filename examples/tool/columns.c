@@ -238,8 +238,7 @@ static const char *category_text(const column_info *c, const table *t, size_t ro
                                  char room[CELL_ROOM])
 {
     const char *text = cell_text(t, row, column, room);
-    int thousands =
-        t->separator == ',' && strchr(text, ','); /* 1,000 in such a file is rather 1000 than 1 */
+    int thousands = t->separator == ',' && strchr(text, ','); /* "1,000": rather 1000 than 1 */
     const char *number = c->of_numbers && !thousands ? number_text(text, room) : NULL;
     if (number)
         return number;
@@ -845,8 +844,7 @@ static int has_only_numbers(const column_info *c)
     double value;
     for (size_t v = 0; v < c->value_count; v++) {
         const char *text = c->values[v], *number = strchr(text, ',') ? NULL : number_text(text, room);
-        if (!is_plain_number(classify(c->values[v], &value))
-            || (number && strcmp(number, c->values[v]) != 0))
+        if (!is_plain_number(classify(text, &value)) || (number && strcmp(number, text) != 0))
             return 0;
     }
     return 1;

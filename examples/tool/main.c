@@ -174,9 +174,12 @@ char *option_value(const settings *s, const char *option)
     const struct {
         const char *option;
         double value;
-    } numbers[] = { { "--rows", (double)s->rows },        { "--memory", (double)s->memory },
-                    { "--alpha", (double)o->alpha },      { "--replicates", (double)o->replicates },
-                    { "--pilot", (double)o->pilot },      { "--fit-rows", (double)o->fit_rows },
+    } numbers[] = { { "--rows", (double)s->rows },
+                    { "--memory", (double)s->memory },
+                    { "--alpha", (double)o->alpha },
+                    { "--replicates", (double)o->replicates },
+                    { "--pilot", (double)o->pilot },
+                    { "--fit-rows", (double)o->fit_rows },
                     { "--features", (double)o->features } };
     char *text = NULL;
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
@@ -294,8 +297,7 @@ static void check_settings(const settings *s, const given_options *given)
     check_standard_input(s);
     if (s->options.summary == NPKSD_SUMMARY_CALLBACK
         || s->options.estimator == NPKSD_ESTIMATOR_CALLBACK)
-        fail(
-            "--summary, --estimator: callback is for programs in C, which have a function to call");
+        fail("--summary, --estimator: callback is for programs in C, which have a function to call");
     if (s->json && s->quiet)
         fail("--json and --quiet: one of them, not both");
     if (is_given(s, "--missing") && !s->refuse_missing
@@ -426,11 +428,10 @@ static void read_files(session *run)
                  "The columns of %s stand in another order; they were matched by name.",
                  all[k]->file);
         else if (k && same_first_line(all[0], all[k]) && s->format.header < 0)
-            note(
-                &run->notes,
-                "Line 1 of %s and of %s is the same and was read as data; if it holds the names of "
-                "the columns, say --header.",
-                all[0]->file, all[k]->file);
+            note(&run->notes,
+                 "Line 1 of %s and of %s is the same and was read as data; if it holds the names of "
+                 "the columns, say --header.",
+                 all[0]->file, all[k]->file);
         else if (k && all[0]->named != all[k]->named)
             note(&run->notes, "%s has no names of columns: they were matched by position.",
                  all[all[0]->named ? k : 0]->file);
