@@ -83,12 +83,13 @@ TEST size_grows_as_stated(void)
     second = size_of(100, 1000, 4 * ROWS) - size_of(100, 1000, 2 * ROWS);
     ASSERT(first >= ROWS * sizeof(npksd_real));
     ASSERT_IN_RANGE(2.0 * (double)first, (double)second, PADDING);
-    /* the fit keeps 4e6 / m rows of many columns: 41, and 40 of one column more */
+    /* the fit keeps 4e6 / m rows of many columns: 41, and 40 of one column more (2 GB: too much for 32 bits) */
     npksd_options options = small_options();
-    size_t less = 0;
+    if (sizeof(size_t) == 4)
+        PASS();
     ASSERT_STATUS(NPKSD_OK, npksd_tester_size(1, 97560, &options, &first));
-    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(1, 97561, &options, &less));
-    ASSERT(less < first);
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_size(1, 97561, &options, &second));
+    ASSERT(second < first);
     PASS();
 }
 
