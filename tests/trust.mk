@@ -14,7 +14,7 @@
 #   make uniform-long           the same with 20,000 tests for every cell: tens of minutes
 #   make nasty                  the same for nasty data: ties, outliers, one row, rare events; half a minute
 #   make nasty-float            in float
-#   make nasty-long             both with 20,000 tests for every cell: twenty minutes
+#   make nasty-long             both with 10,000 tests for every cell: ten minutes
 #   make metamorphic-long       suite_metamorphic with METAMORPHIC_SEEDS (50) seeds, double and float
 #   make mutants                MUTANTS (300) changes of npksd.h, one at a time: which of them do the suites miss?
 #   make check-pinned           known answers, bit by bit: gcc, clang, ARM in qemu
@@ -217,7 +217,7 @@ nasty-float:
 	@$(MAKE) nasty BUILD=build/float EXTRA="-DNPKSD_FLOAT"
 
 nasty-long:
-	@$(MAKE) nasty nasty-float NASTY_TESTS=20000
+	@$(MAKE) nasty nasty-float NASTY_TESTS=10000
 
 # ======== many seeds ========
 
