@@ -43,7 +43,7 @@ static int sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void
         switch (kind) {
         case CONSTANT_BUT_ONE: rows[k] = i == 1 ? x : 5; break;
         case HEAVY_TIES: rows[k] = (npksd_real)(x > 0) + (npksd_real)(i == 2 && x > 1); break;
-        case CAUCHY: rows[k] = x / npksd_normal(rng); break;
+        case CAUCHY: rows[k] = x / (npksd_normal(rng) + (npksd_real)1e-9); break; /* in float 0 occurs */
         case OUTLIERS: rows[k] = npksd_uniform(rng) < (npksd_real)0.03 ? x * (npksd_real)1e6 : x; break;
         case DEPENDENT_ROWS: rows[k] = x + (r % BLOCK > 0 ? (npksd_real)0.9 * rows[k - m] : 0); break;
         case RARE_EVENTS: rows[k] = (npksd_real)(npksd_uniform(rng) < (npksd_real)0.02); break;
