@@ -7,9 +7,9 @@ Changes one operator, constant, condition or statement of the implementation at 
 suites (NPKSD_TEST_QUICK=1) until one fails. A crash, an endless loop (four times the CPU time of the sound header) and
 memory beyond 4 GB count as noticed. Every change is tried in the first build that compiles its line, a survivor in all
 of them: double, the known answers of pinned.txt, without a C library, float, BLAS, sanitizers (addresses, undefined
-behaviour). A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run
-fails if fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can
-notice, and why) does not fit one line of the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
+behaviour). A change that gives the same object file, at -O1 or -O2, is none. Survivors are printed; the run fails if
+fewer than 95 % of the others were noticed, or if an entry of mutants_equivalent.txt (changes that no test can notice,
+and why) does not fit one line of the header. Needs gcc and Python's standard library; pkg-config and OpenBLAS for BLAS.
 
 A run that was broken off continues: build/mutants/fates.json keeps what is known of this header. Survivors meet again
 the suites that have changed; `make clean` forgets everything.

@@ -3,8 +3,8 @@
  * precisions, in one program. The file is compiled twice, and the half in double compares. Random words are the same,
  * so rows agree to float's rounding. The median replicate, the bandwidth and the flags must agree in every problem. Of
  * a single data set rounding can turn a decision (a normal number of the tail, a place among edges): T, threshold,
- * ksd2, out_of_range, shifts, distances and correlations may be off in one problem of ODD. Where they are not, the verdict must be
- * the same and p agree up to the replicates that are as close to T as that, and TURNED more.
+ * ksd2, out_of_range, shifts, distances and correlations may be off in one problem of ODD. Where they are not, the
+ * verdict must be the same and p agree up to the replicates that are as close to T as that, and TURNED more.
  */
 #include "trials.h"
 

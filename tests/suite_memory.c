@@ -403,7 +403,7 @@ TEST exact_workspace(void)
             ASSERTm(variant_name(v), same_result(&first.result, &run.result));
             ASSERT_MEM_EQm(variant_name(v), first.scores, run.scores, sizeof run.scores);
 
-            /* the same without a sanitizer, marked bytes on both sides; most slack is needed just behind a multiple of 32 */
+            /* without a sanitizer, marked bytes on both sides; most slack is needed just behind a multiple of 32 */
             block = (unsigned char *)malloc(GUARD + 32 + offset + bytes + GUARD);
             ASSERT(block);
             memset(block, UNTOUCHED, GUARD + 32 + offset + bytes + GUARD);

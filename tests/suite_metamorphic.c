@@ -581,8 +581,8 @@ TEST other_units(void)
 }
 
 /* Powers of ten round every number: T to 1e-6 (float 5e-2), p to the bit. Columns that were multiples of each other are
-   not quite so any more: without these. In float, rounding may move a number from one place among edges to the next, and
-   the choice of AUTO, and high powers are rough: without these as well. */
+   not quite so any more: without these. In float, rounding may move a number from one place among edges to the next,
+   and the choice of AUTO, and high powers are rough: without these as well. */
 static int rounds_gently(const trial *t)
 {
     int turns = t->options.estimator == NPKSD_ESTIMATOR_AUTO || t->options.diagnose || t->options.degree > 1

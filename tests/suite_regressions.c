@@ -253,8 +253,8 @@ TEST columns_that_cancel(void)
     PASS();
 }
 
-/* Each number and one of the other sign: the mean hardly moves, and a shift of 2e-4 is far out. A deviation of squares of
-   means, 1e-13, is no rounding, as one of the means themselves would be. */
+/* Each number and one of the other sign: the mean hardly moves, and a shift of 2e-4 is far out. A deviation of squares
+   of means, 1e-13, is no rounding, as one of the means themselves would be. */
 static int mirrored_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
 {
     npksd_real shift = *(const npksd_real *)user_data;
