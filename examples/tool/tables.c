@@ -676,7 +676,7 @@ static void parse_csv(table *t, table_format *format)
         fail("%s: this is JSON; save it as CSV, each row as 1.5,2.5 without brackets", t->file);
     skip_preamble(&csv);
     for (char *at = csv.end; at > csv.at && at[-1] && strchr(" \t\r\n\x1a", at[-1]); at--)
-        if (strchr("\r\n\x1a", at[-1]))
+        if (at - 1 == csv.at || strchr("\r\n\x1a", at[-1]))
             csv.end = at - 1; /* blank lines at the end are fine, and so is the end mark of DOS */
     *csv.end = '\0';
     read_records(&csv);

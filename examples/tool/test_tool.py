@@ -423,7 +423,8 @@ def test_refusals():
     bad("a zero byte inside quotes", "line 2: a zero byte", b'a,b\n"1\x003",2\n4,5\n')
     bad("UTF-16", "UTF-16", "a,b\n1,2\n".encode("utf-16"))
     bad("a spreadsheet", "a zip archive", b"PK\3\4 and so on")
-    bad("an empty file", "the file is empty", "")
+    for blanks in ("", " ", "\t", " \n\t\n", "# a comment\n  "):
+        bad(f"an empty file {blanks!r}", "no rows; the file is empty", blanks)
     bad("names alone", "no rows below the line of names", "a,b\n")
     bad("one row", "too few rows: 1", "a,b\n1,2\n")
     bad("other names", ['has a column "c"', "--columns"], "a,b,c\n1,2,3\n4,5,6\n")
