@@ -465,8 +465,11 @@ static char *next_line(char *at, const char *end)
 static size_t count_fields(const char *at, const char *end, char separator)
 {
     size_t fields = 1;
-    for (; at < end && *at != '\n' && *at != '\r'; at++)
-        fields += *at == separator;
+    int quoted = 0;
+    for (; at < end && *at != '\n' && *at != '\r'; at++) {
+        quoted ^= *at == '"';
+        fields += *at == separator && !quoted;
+    }
     return fields;
 }
 

@@ -1331,6 +1331,13 @@ def test_more_defects():
         check(f"a column {head[0]}: its name", names(got) == sorted([head[0].replace("#kills", "kills"), "score"])
               and not noted(got, "has no name"), got)
         check(f"a column {head[0]}: its rows", got["observed_rows"] == 60, got)
+    for head in ("#,name,score\n", "# of a game\n#rank,name,score\n"):
+        for file, numbers in (("mark.csv", rows), ("mark_made.csv", made)):
+            text(file, head + "".join(f'{7 * k % 10},"Doe, {"AB"[k % 2]}",{x!r}\n' for k, (x, _) in enumerate(numbers)))
+        got = answer(f"a separator inside quotes {head!r}", "mark.csv", "mark_made.csv")
+        check(f"a separator inside quotes {head!r}: its names", names(got) == sorted(
+            ["rank" if "rank" in head else "#", "name=Doe, A", "name=Doe, B", "score"]), got)
+        check(f"a separator inside quotes {head!r}: its rows", got["observed_rows"] == 60, got)
     for file, count in (("mark.csv", 60), ("mark_made.csv", 600)):
         text(file, "".join(f"#{'ff0000' if k % 2 else '00ff00'},{x!r}\n"
                            for k, (x,) in enumerate(normal_rows(count, 1, count))))
