@@ -135,7 +135,7 @@ static int find_item(const column_list *list, size_t k, const name_index *index,
         return 1;
     if (*first == 0)
         return is_range(list->items[k], first, last) && *last <= t->columns;
-    return !t->named && *last <= t->columns;
+    return !t->named && !t->lent && *last <= t->columns;
 }
 
 /* Marks the columns of a file that the list names, also those whose name stands there twice. */
@@ -866,6 +866,7 @@ static void lend_names(const table *lender, table *t)
         free(t->names[i]);
         t->names[i] = copy_text(name, strlen(name));
     }
+    t->lent = 1;
 }
 
 /* Files that are no tables at all, told by how they begin. */

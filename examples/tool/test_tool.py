@@ -719,6 +719,13 @@ def test_numbered_columns():
         for file in ("plan_made.csv", "plan_other.csv", "plan_index.csv", "plan_bare.csv"):
             got = answer(f"{option} {number}, {file}", "plan.csv", file, option, number)
             check(f"{option} {number}, {file}: the columns of the first file", names(got) == want, names(got))
+    # without names there may be just the columns in use, of a file or a program
+    text("plan_used.csv", "\n".join(f"{a},{c}" for a, b, c in rows))
+    make = ("awk 'BEGIN { srand({seed}); while (i++ < {rows}) print int(3 * rand()) \",\" rand() }'", "--replicates",
+            39, "--fit-rows", 400, "--pilot", 20)
+    for source in (("plan_used.csv",), ("--generator", *make)):
+        got = names(answer(f"--leave-out 2, {source[0]}", "plan.csv", *source, "--leave-out", "2"))
+        check(f"--leave-out 2, {source[0]}: the others are there", got == ["map type", "x"], got)
     make = "cat plan_other.csv | awk 'NR == 1 || NR < {rows} + 2'"
     got = npksd("plan.csv", "--generator", make, "--categories", "1", "--leave-out", "2", "--columns", "1,9")
     check("a number that no file has", b"--columns 9: there is no such column" in got.stderr, got.stderr)

@@ -110,6 +110,7 @@ typedef struct table {
     char **names;             /* columns; (3) where there is no name */
     int named, unnamed_first, comments;
     int numbered;        /* line 1 was 0,1,2,... */
+    int lent;            /* it has no names, but got those of the lender */
     size_t empty;        /* columns without name and values: left out */
     char *text, **cells; /* CSV: names, if any, and n x columns, inside text; row r begins at ... */
     size_t first_cell;   /* ... first_cell + r x columns */
