@@ -1914,6 +1914,13 @@ def test_watch():
         text(f"mixed/{k}.csv", csv(normal_rows(40, 2, k), head))
     got = answer("numbers of columns", "--watch", "mixed", *source, "--columns", "1-2", code=0)
     check("numbers of columns hold for recordings without names", got.get("recordings") == 3, got)
+    answer("a column left out by number", "--watch", "mixed/0.csv", *source, "--leave-out", "1", "--state",
+           "left.state")
+    text("turned.csv", csv([[b, a] for a, b in normal_rows(40, 2, 3)], NAMES[::-1]))
+    got = answer("another order in a later run", "--watch", "turned.csv", "--state", "left.state", code=0)
+    text("turned.csv", csv(normal_rows(40, 2, 3), NAMES))
+    same = answer("the same order", "--watch", "mixed/0.csv", "turned.csv", *source, "--leave-out", "1", code=0)
+    check("a number is that of the recording the tester was made for", evidence(got) == evidence(same), (got, same))
     whole = answer("a change after 12 nights", "--watch", "nights", *source, "--save", "watch.blob", "--report",
                    "watch.html", code=1)
     check("the alarm comes after the change", whole.get("alarm") and 12 < whole["alarm_at"] <= 20, whole.get("verdict"))

@@ -470,33 +470,40 @@ static void note_matches(watcher *w, const table *t, const size_t *picked)
     free(extra);
 }
 
-/* The columns of the tester among those of a recording: by name if both have names. */
+/* The columns of the tester among those of a recording: by name if both have names, though a number in an option may
+   have left them out, for it is one of the first file of this run. */
 static void match_columns(watcher *w, table *t)
 {
     const encoding *e = &w->encoding;
     size_t *picked = (size_t *)memory(NULL, e->count, sizeof *picked);
-    name_index index;
-    if (!(w->named && t->named) && t->m != w->full)
+    int by_name = w->named && t->named;
+    name_index index, all;
+    if (!by_name && t->m != w->full)
         fail(
             "%s has %zu column%s in use, the tester was made for %zu. Both need the same columns%s",
             t->file, t->m, PLURAL(t->m), w->full,
             w->named ? ": add the line of names, by which columns are found" : "");
     char **names = picked_names(t);
     index_names(&index, names, t->m);
+    index_names(&all, t->names, t->columns);
     for (size_t i = 0; i < e->count; i++) {
-        long long found = find_name(&index, e->columns[i].name);
-        if (w->named && t->named && found == NOT_FOUND)
+        long long found = find_name(&index, e->columns[i].name),
+                  other = find_name(&all, e->columns[i].name);
+        if (by_name && other == NOT_FOUND)
             fail("%s has no column \"%.*s\", which the tester was made for. Its columns: %s. "
                  "Rename "
                  "them in line 1 of %s",
                  t->file, CUT(200, e->columns[i].name), list_names(t->names, t->columns), t->file);
-        picked[i] = t->picked[w->named && t->named ? (size_t)found : w->kept[i]];
+        picked[i] = !by_name     ? t->picked[w->kept[i]]
+            : found != NOT_FOUND ? t->picked[found]
+                                 : (size_t)other;
     }
     note_matches(w, t, picked);
     free(t->picked);
     t->picked = picked;
     t->m = e->count;
     free_index(&index);
+    free_index(&all);
     free(names);
 }
 
