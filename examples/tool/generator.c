@@ -126,6 +126,8 @@ void program_prepare(program_source *source, settings *s, table *observed, size_
     list_check(&s->format.leave_out);
     list_check(&s->format.categories);
     note_table(all[0], list);
+    if (all[0]->named && !observed->named)
+        note(list, "%s has no names of columns: they were matched by position.", observed->file);
     size_t *kept = find_kept(all, count, s->format.use.count > 0, list, &source->kept_count);
     for (size_t k = 0; k < count; k++)
         table_keep(all[k], kept, source->kept_count);

@@ -1885,6 +1885,11 @@ def test_program_columns():
     text("c5.csv", "colour\n" + "".join(f"{dice.choice(['red', 'green', 'blue'])}\n" for _ in range(60)))
     for name, command in (("with names", words), ("without names", words.replace('print \"colour\"; ', ""))):
         answer(f"a program that prints words {name}", "c5.csv", "--generator", command, *quick, code=0)
+    text("c6.csv", csv(normal_rows(60, 2, 1)))
+    make = "awk 'BEGIN { srand({seed}); print \"b,a\"; while (i++ < {rows}) print rand() \",\" rand() }'"
+    got = answer("names of a program alone", "c6.csv", "--generator", make, *quick)
+    check("names of a program alone: said", names(got) == NAMES
+          and noted(got, "c6.csv has no names of columns: they were matched by position."), got.get("notes"))
 
 
 # ======== a stream of recordings ========
