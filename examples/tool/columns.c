@@ -204,7 +204,7 @@ int looks_numeric(const char *line, char separator)
 
 /* ======== cells of a table ======== */
 
-enum { CELL_ROOM = 40, CELL_HINT = 100 };
+enum { CELL_ROOM = 48, CELL_HINT = 100 };
 
 /* The text of a cell; that of a number is written into room. */
 static const char *cell_text(const table *t, size_t row, size_t column, char room[CELL_ROOM])
@@ -271,14 +271,13 @@ int is_plain_word(const char *text)
 static const char *column_word(const table *t, size_t column, char room[CELL_ROOM])
 {
     const char *name = t->names[column];
-    const table *first = t->lender;
+    const table *first = t->lender && t->lender->named ? t->lender : t;
     if (is_plain_word(name))
         return name;
-    for (size_t i = 0; first && first->named && i < first->columns; i++)
+    for (size_t i = 0; first != t && i < first->columns; i++)
         if (strcmp(first->names[i], name) == 0)
             column = i;
-    snprintf(room, CELL_ROOM, "%zu", column + 1);
-    return room;
+    return number_word(first, column, room);
 }
 
 /* A date of another style, said as ISO 8601 wants it; 0: none. */

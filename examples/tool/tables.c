@@ -207,16 +207,27 @@ char **picked_names(const table *t)
     return names;
 }
 
+const char *number_word(const table *t, size_t column, char room[48])
+{
+    size_t i = 0;
+    snprintf(room, 48, "%zu", column + 1);
+    while (i < t->columns && strcmp(t->names[i], room) != 0)
+        i++;
+    if (i < t->columns)
+        snprintf(room, 48, "%zu-%zu", column + 1, column + 1);
+    return room;
+}
+
 /* Names that are used must differ. */
 static void refuse_repeated(const table *t)
 {
     name_index index;
     char **names = picked_names(t);
     size_t repeated = index_names(&index, names, t->m);
-    char words[64] = ""; /* numbers are those of the first file */
+    char room[48], words[96] = ""; /* numbers are those of the first file */
     if (repeated < t->m && !(t->lender && t->lender->named))
-        snprintf(words, sizeof words, ", or leave one out: --leave-out %zu",
-                 t->picked[repeated] + 1);
+        snprintf(words, sizeof words, ", or leave one out: --leave-out %s",
+                 number_word(t, t->picked[repeated], room));
     if (repeated < t->m)
         fail("%s, line %zu: columns %zu and %zu are both called \"%.*s\"; names must differ. "
              "Rename one%s%s",

@@ -737,6 +737,13 @@ def test_numbered_columns():
     check("the advice has the number of the first file", "--leave-out 1" in said, said)
     check("the advice helps", names(answer("--leave-out 1", "plan.csv", "plan_words.csv", "--leave-out", "1"))
           == ["level", "x"])
+    # a number that is also a name
+    for head in (["map type", "x", "1"], ["x", "x", "2"]):
+        table("plan_words.csv", [[f"word{k}" if " " in head[0] else c, c, b] for k, (a, b, c) in enumerate(rows)], head)
+        said = refuse(f"columns {head}", "--leave-out", "plan_words.csv", "plan_words.csv")
+        word = re.search("--leave-out ([0-9-]+)", said)
+        got = names(answer(f"columns {head}", "plan_words.csv", "plan_words.csv", "--leave-out", word and word[1]))
+        check(f"columns {head}: the advice helps", got == sorted(["x", head[2]]), (word, got))
     said = refuse("a name twice in the other file", "both called \"level\"", "plan.csv", "plan_twice.csv")
     check("no number of the other file", "--leave-out" not in said, said)
 

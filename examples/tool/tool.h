@@ -125,6 +125,8 @@ typedef struct table {
 
 char *list_names(char *const *names, size_t count); /* "a", "b", ...: the first of them */
 char **picked_names(const table *t);                /* of the columns in use */
+/* What a list may call a column by its number: 3, or 3-3 if one has the name 3. */
+const char *number_word(const table *t, size_t column, char room[48]);
 void list_read(column_list *list, const char *option, const char *text);
 void list_check(const column_list *list);
 char *read_all(FILE *stream, const char *file, size_t *bytes);
