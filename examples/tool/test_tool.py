@@ -782,6 +782,13 @@ def test_dates():
         text("t_made.csv", "t\n" + "".join(f"2024-02-{k % 28 + 1:02}\n" for k in range(200)))
         got = answer(f"the day {day}", "t.csv", "t_made.csv", code=1)
         check(f"the day {day} is shown", f": {day} against 2024-02-14" in got.get("where", ""), got.get("where"))
+    # the time of a frequent value, to the second
+    for file, count, often in (("t.csv", 100, 100), ("t_made.csv", 1000, 2)):
+        text(file, "t\n" + "".join(f"2024-02-01 {'09:40:01' if k % often == 1 else f'{k * 7 % 24:02}:30:00'}\n"
+                                   for k in range(count)))
+    got = answer("a stuck clock", "t.csv", "t_made.csv", code=1)
+    check("a stuck clock: its time", ", value 2024-02-01 09:40:01 in 1 % of the rows against 50 %"
+          in got.get("where", ""), got.get("where"))
     dice = random.Random(8)
     for file, count, share in (("t.csv", 100, 0.1), ("t_made.csv", 1000, 0.5)):
         text(file, "colour,size\n" + "".join(

@@ -105,12 +105,12 @@ const char *value_text(column_type type, double value, char room[48])
     return room;
 }
 
-/* Dates of one day have their times behind them. */
+/* The time of a date, behind it. As a fraction of a day it is rounded: 09:40:01 may be a little less. */
 static void add_clock(char room[48], double days)
 {
     char time[48];
     snprintf(room + strlen(room), 48 - strlen(room), " %.30s",
-             value_text(COLUMN_TIME, 86400 * (days - floor(days)), time));
+             value_text(COLUMN_TIME, 86400 * (days - floor(days)) + 0.001, time));
 }
 
 static void describe_mean(char **to, const column_change *c)
@@ -151,8 +151,11 @@ void describe_change(char **to, const char *name, const column_change *c)
         append(to, ", spread %.2f times as large", spread);
     if (fabs(c->share - c->other_share) >= 0.05) {
         char value[48];
-        append(to, ", value %s in %.0f %% of the rows against %.0f %%",
-               value_text(c->type, c->value, value), 100 * c->share, 100 * c->other_share);
+        value_text(c->type, c->value, value);
+        if (c->type == COLUMN_DATE && c->value != floor(c->value))
+            add_clock(value, c->value);
+        append(to, ", value %s in %.0f %% of the rows against %.0f %%", value, 100 * c->share,
+               100 * c->other_share);
     }
     append(to, ", distance %.2f)", c->distance);
 }
