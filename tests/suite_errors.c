@@ -1,5 +1,6 @@
 /* Every way to misuse the library: the right code, outputs untouched, nothing leaked. */
 #include "support.h"
+#include <limits.h>
 
 static npksd_real data[SMALL_N * SMALL_M];
 
@@ -822,6 +823,41 @@ TEST score_faults(void)
     PASS();
 }
 
+/* A callback returns 0, or anything else to stop. */
+static int answer_rows(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *answer)
+{
+    chain_sample(rows, count, m, rng, NULL);
+    return *(const int *)answer;
+}
+
+static int answer_scores(const npksd_real *rows, size_t count, size_t m, npksd_real *scores, void *answer)
+{
+    chain_score(rows, count, m, scores, NULL);
+    return *(const int *)answer;
+}
+
+TEST anything_but_0_stops(void)
+{
+    static int answers[] = { 1, -1, 2, 256, INT_MAX, INT_MIN };
+    for (size_t k = 0; k < sizeof answers / sizeof answers[0]; k++) {
+        npksd_options options = small_options();
+        npksd_power_result power;
+        one_test run;
+        run_test(&run, answer_rows, &answers[k], options);
+        CHECK_CALL(expect_error(NPKSD_ERROR_GENERATOR, &run));
+        memset(&power, UNTOUCHED, sizeof power);
+        ASSERT_STATUS(NPKSD_ERROR_GENERATOR, npksd_power(SMALL_N, SMALL_M, chain_sample, NULL, answer_rows, &answers[k],
+                                                         &options, 2, &power));
+        ASSERT(untouched(&power, sizeof power));
+        options.estimator = NPKSD_ESTIMATOR_CALLBACK;
+        options.score_fn = answer_scores;
+        options.score_user_data = &answers[k];
+        run_test(&run, chain_sample, NULL, options);
+        CHECK_CALL(expect_error(NPKSD_ERROR_GENERATOR, &run));
+    }
+    PASS();
+}
+
 /* Scores are made in blocks of rows; a block that fails must not leave those before it behind. */
 TEST score_faults_leave_scores_untouched(void)
 {
@@ -1263,6 +1299,7 @@ SUITE(suite_errors)
     RUN_TEST(too_many_replicates);
     RUN_TEST(generator_faults);
     RUN_TEST(score_faults);
+    RUN_TEST(anything_but_0_stops);
     RUN_TEST(score_faults_leave_scores_untouched);
     RUN_TEST(summary_faults);
     RUN_TEST(generator_that_ignores_its_rng);
