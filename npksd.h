@@ -607,7 +607,7 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
                                        size_t m, const npksd_real *weights,
                                        const npksd_options *options, npksd_real *out);
 /* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be
-   > 0. Uses kernel, form, statistic (V or U), features, seed and the first of scales (or 1). */
+   > 0. Uses kernel, form, statistic (V or U), features, seed, rng, allocator, scales[0] (or 1). */
 
 #ifdef __cplusplus
 }

@@ -348,6 +348,32 @@ TEST first_scale_counts(int kernel)
     PASS();
 }
 
+/* Whatever the other options are, and be it nonsense: the statistic is a number of what it was given. */
+TEST other_options_do_not_count(void)
+{
+    enum { N = 21, M = 3 };
+    npksd_real rows[N * M], scores[N * M], out[2];
+    npksd_rng_state state;
+    npksd_rng rng = npksd_rng_seeded(&state, test_seed, 34);
+    random_problem(&rng, ROWS_NORMAL, N, M, rows, scores);
+    for (int linear = 0; linear < 2; linear++) {
+        npksd_options options = npksd_default_options(), odd;
+        options.bandwidth = 2;
+        options.features = linear ? 7 : 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &options, &out[0]));
+        odd = options;
+        odd.fit_rows = odd.replicates = odd.pilot = odd.block = 0;
+        odd.resample = odd.degree = odd.basis = odd.stop_after = odd.summary_dim = SIZE_MAX;
+        odd.alpha = odd.ridge = odd.smooth = not_a_number();
+        odd.summary = odd.estimator = odd.calibration = odd.standardize = odd.diagnose = -1;
+        odd.resample_redraw = odd.resample_distinct = 2;
+        odd.components = 0;
+        ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, N, M, NULL, &odd, &out[1]));
+        ASSERT_MEM_EQ(&out[0], &out[1], sizeof out[0]);
+    }
+    PASS();
+}
+
 /* Far apart: kernels have a least value, which is the same for one that is made by squaring another. */
 TEST least_kernel_is_the_same(void)
 {
@@ -543,6 +569,7 @@ SUITE(suite_statistic)
     RUN_TEST(sine_of_large_angles);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
+    RUN_TEST(other_options_do_not_count);
     RUN_TEST(least_kernel_is_the_same);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_IMQ);
