@@ -100,9 +100,9 @@
  *
  * NUMERICS AND LIMITS
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
- *     1e4), so data near 1e300 is fine. A column that is constant in the fit sample is scaled so
- *     that any other normal number shows. NaN and infinity are refused, even under -ffast-math;
- *     results are then correct to 1e-7. Cost of a data set: order n^2 m, or n F m with features F.
+ *     1e4), so data near 1e300 is fine. In a column that is constant in the fit sample, MARGIN sees
+ *     any other normal number. NaN and infinity are refused, even under -ffast-math; results are
+ *     then correct to 1e-7. Cost of a data set: order n^2 m, or n F m with features F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
  *

@@ -463,6 +463,45 @@ TEST constant_coordinate(int estimator)
     PASS();
 }
 
+/* MARGIN sees the next number, in one row of all, and knows the column. */
+static int pinned_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *value)
+{
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = k % m == m - 1 ? *(const npksd_real *)value : npksd_normal(rng);
+    return 0;
+}
+
+TEST next_to_a_constant(double constant)
+{
+    enum { N = 20, M = 3, SEEDS = 4 };
+    npksd_real value = (npksd_real)constant, size = value < 0 ? -value : value, rows[N * M], p[M];
+    npksd_real step = size > 0 ? size * (npksd_real)either(DBL_EPSILON, FLT_EPSILON) : (npksd_real)REF_TINY;
+#ifdef __FAST_MATH__
+    step *= 2; /* half of the least normal number is 0 there */
+#endif
+    npksd_options options = constant_options();
+    npksd_diagnosis found;
+    npksd_result result;
+    memset(&found, 0, sizeof found);
+    found.coordinate_p_adjusted = p;
+    options.fit_rows = 1000;
+    options.pilot = 100;
+    for (uint64_t k = 0; k < 2 * SEEDS; k++) {
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, test_seed + k, 74);
+        options.seed = test_seed + k;
+        pinned_sample(rows, N, M, &rng, &value);
+        rows[(k + 1) * M - 1] += k < SEEDS ? step : -step;
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_test_diagnose(rows, N, M, pinned_sample, &value, &options, &result, &found, NULL));
+        ASSERT_AGREE("p", ref_share(1, 39), result.p_value, 0);
+        ASSERT_AGREE("p of the column", ref_share(1, 39), p[M - 1], 0);
+        ASSERT_EQ_FMT((unsigned)NPKSD_COMPONENT_MARGIN, result.leading, "%u");
+        ASSERT(result.out_of_range > 0);
+    }
+    PASS();
+}
+
 /* Dice: few different data sets, many equal statistics. They count against a rejection. */
 static int coin_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *unused)
 {
@@ -783,6 +822,9 @@ SUITE(suite_calibration)
     RUN_TESTp(constant_generator, 20);
     RUN_TESTp(constant_coordinate, NPKSD_ESTIMATOR_AUTO);
     RUN_TESTp(constant_coordinate, NPKSD_ESTIMATOR_GAUSS);
+    RUN_TESTp(next_to_a_constant, 7.0);
+    RUN_TESTp(next_to_a_constant, 0.0);
+    RUN_TESTp(next_to_a_constant, either(-1e300, -1e30));
     RUN_TEST(equal_statistics_count);
     for (int k = 0; k < 4; k++)
         RUN_TESTp(wild_statistic, k / 2, k % 2);
