@@ -205,7 +205,7 @@ TEST sequential_rng(size_t v)
 enum { FIRSTS_MOST = 400 };
 typedef struct firsts {
     npksd_real values[FIRSTS_MOST];
-    size_t count;
+    size_t count, calls;
 } firsts;
 
 static int noting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
@@ -213,6 +213,7 @@ static int noting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rn
     firsts *f = (firsts *)user_data;
     size_t k = 0;
     chain_sample(rows, count, m, rng, NULL);
+    f->calls++;
     while (k < f->count && memcmp(f->values + k, rows, sizeof *rows) != 0)
         k++;
     if (k == f->count && k < FIRSTS_MOST)
@@ -220,19 +221,25 @@ static int noting_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rn
     return 0;
 }
 
-/* Every trial of a self-check has random numbers of its own, the first one stream more, to draw it twice. */
+/* Every trial of a self-check has random numbers of its own, the first one stream more, to draw it twice; so has every
+   recording of npksd_power. */
 TEST trials_share_no_numbers(int own_generator)
 {
     npksd_options options = small_options();
     npksd_self_check_result check;
+    npksd_power_result power;
     caller_rng own;
-    firsts one = { { 0 }, 0 }, three = { { 0 }, 0 };
+    firsts one = { { 0 }, 0, 0 }, three = one, many = one;
     if (own_generator)
         options.rng = caller_rng_start(&own, options.seed, 1);
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &one, &options, 1, &check));
     ASSERT_STATUS(NPKSD_OK, npksd_self_check(SMALL_N, SMALL_M, noting_sample, &three, &options, 3, &check));
     ASSERT(one.count > SMALL_REPLICATES && three.count < FIRSTS_MOST);
     ASSERT_EQ_FMT(3 * (one.count - 1) + 1, three.count, "%zu");
+    ASSERT_EQ_FMT(one.calls - 1, one.count, "%zu");
+    ASSERT_STATUS(NPKSD_OK, npksd_power(SMALL_N, SMALL_M, noting_sample, &many, noting_sample, &many, &options, 30,
+                                        &power));
+    ASSERT_EQ_FMT(many.calls, many.count, "%zu");
     PASS();
 }
 
