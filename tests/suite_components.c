@@ -788,6 +788,68 @@ TEST data_sets_that_hardly_differ(void)
     PASS();
 }
 
+/* ======== what each is for ======== */
+
+typedef enum change { MOVED, WIDER, RELATED, ROUNDED, OTHER_SHARES, CHANGES } change;
+
+typedef struct changed {
+    change what;
+    int there; /* 0: before the change */
+} changed;
+
+/* Normal numbers, or, of modes whose shares change, two far apart in column 0. */
+static int changed_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    const changed *c = (const changed *)user_data;
+    for (size_t a = 0; a < count; a++, rows += m) {
+        for (size_t i = 0; i < m; i++)
+            rows[i] = npksd_normal(rng);
+        double u = (double)npksd_uniform(rng);
+        if (c->what == OTHER_SHARES)
+            rows[0] += u < (c->there ? 0.9 : 0.5) ? -5 : 5;
+        if (!c->there)
+            continue;
+        switch (c->what) {
+        case MOVED: rows[0] += (npksd_real)1.5; break;
+        case WIDER: rows[0] *= 3; break;
+        case RELATED: rows[1] = (npksd_real)0.8 * rows[0] + (npksd_real)0.6 * rows[1]; break;
+        case ROUNDED: rows[0] = (npksd_real)floor(2 * (double)rows[0] + 0.5) / 2; break;
+        default: break;
+        }
+    }
+    return 0;
+}
+
+/* One component alone sees what the README says it sees, and hardly what it says it hardly sees: at least 7 and at most
+   4 of 10. */
+TEST one_component(const char *word, const char *sees)
+{
+    enum { N = 100, M = 2, SEEDS = 10 };
+    npksd_real rows[N * M];
+    for (int what = 0; what < CHANGES; what++) {
+        changed here = { (change)what, 1 }, there = { (change)what, 0 };
+        npksd_options options = npksd_default_options();
+        npksd_result result;
+        size_t rejected = 0;
+        options.replicates = 39;
+        options.pilot = 50;
+        options.fit_rows = 1000;
+        set_options(&options, word);
+        for (uint64_t seed = 0; seed < SEEDS && sees[what] != ' '; seed++) {
+            npksd_rng_state state;
+            npksd_rng rng = npksd_rng_seeded(&state, test_seed + seed, 88);
+            options.seed = test_seed + seed;
+            changed_sample(rows, N, M, &rng, &here);
+            ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, changed_sample, &there, &options, &result));
+            ASSERT_EQ_FMT(options.components, result.leading, "%u");
+            rejected += (size_t)result.reject;
+        }
+        ASSERTm(word, sees[what] != '+' || rejected >= 7);
+        ASSERTm(word, sees[what] != '-' || rejected <= 4);
+    }
+    PASS();
+}
+
 SUITE(suite_components)
 {
     RUN_TEST(stored_moments);
@@ -821,4 +883,11 @@ SUITE(suite_components)
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror imq");
     RUN_TESTp(unscaled_units_do_not_matter, "stein mirror features=11");
     RUN_TEST(data_sets_that_hardly_differ);
+    /* moved, wider, related, rounded, other shares of two modes */
+    RUN_TESTp(one_component, "stein", "+   -");
+    RUN_TESTp(one_component, "mirror", " +   ");
+    RUN_TESTp(one_component, "moment", "+++ -");
+    RUN_TESTp(one_component, "mmd", "    +");
+    RUN_TESTp(one_component, "margin", "++-++");
+    RUN_TESTp(one_component, "pair", "--+--");
 }
