@@ -1506,6 +1506,35 @@ def test_candidates():
            "k4.csv")
 
 
+def energy(seen, made):
+    """2 E|X - Y| - E|X - X'| - E|Y - Y'|; a row is not paired with itself, be it in a resample twice."""
+    def mean(a, b):
+        apart = [math.dist(x, y) for i, x in a for j, y in b if i != j or a is not b]
+        return sum(apart) / len(apart)
+    return 2 * mean(seen, made) - mean(seen, seen) - mean(made, made)
+
+
+def test_energy():
+    """The ranking's numbers: columns in units of their deviation over all files, 95 % of bootstrap resamples."""
+    files = {"e_seen.csv": normal_rows(40, 2, 71), "e_near.csv": normal_rows(30, 2, 72, 0.3),
+             "e_far.csv": normal_rows(50, 2, 73, 2.0)}
+    files = {name: [(x, 1000 * y) for x, y in rows] for name, rows in files.items()}
+    for name, rows in files.items():
+        text(name, csv(rows, NAMES))
+    unit = [statistics.stdev(column) for column in zip(*(row for rows in files.values() for row in rows))]
+    clouds = {name: list(enumerate((x / unit[0], y / unit[1]) for x, y in rows)) for name, rows in files.items()}
+    seen = clouds.pop("e_seen.csv")
+    order = answer("energies", "e_seen.csv", *clouds).get("ranking", {}).get("order", [])
+    dice = random.Random(74)
+    for name, made in clouds.items():
+        got = next((c for c in order if c["synthetic"] == name), {"distance": 9, "low": 9, "high": 9})
+        check(f"energy distance of {name}", abs(got["distance"] - energy(seen, made)) < 1e-6, (got, energy(seen, made)))
+        tries = sorted(energy(dice.choices(seen, k=len(seen)), dice.choices(made, k=len(made))) for _ in range(400))
+        near = (tries[390] - tries[10]) / 4
+        check(f"interval of {name}", abs(got["low"] - tries[10]) < near and abs(got["high"] - tries[389]) < near,
+              (got, tries[10], tries[389]))
+
+
 # ======== .npy ========
 
 def npy(numbers, descr, shape, fortran=False, version=1, cut=0, more=b""):
@@ -1709,6 +1738,14 @@ def test_programs():
         check("numpy as a server: the column", "cooldown" in got.get("where", ""), got.get("where"))
     except ImportError:
         skip("numpy")
+
+    text("serve_calls.py", "import random, sys\nfor line in sys.stdin:\n    rows, seed = line.split()\n"
+         "    dice = random.Random(seed)\n"
+         "    print(*(dice.random() for _ in range(int(rows))), '', sep='\\n', flush=True)\n")
+    for rows, calls in ((80, 762), (100, 749)):
+        text("calls.csv", csv([[random.Random(k).random()] for k in range(rows)]))
+        got = answer(f"{rows} rows", "calls.csv", "--server", f"{sys.executable} -S serve_calls.py")
+        check(f"{rows} rows: as many data sets as the README says", got.get("generator_calls") == calls, got)
 
     def bad(name, words, option, command, *more):
         return refuse(f"a program {name}", words, recording, option, command, *quick, *more)
@@ -2341,7 +2378,7 @@ def main():
                      test_refusals, test_options, test_lookalikes, test_numbered_columns, test_dates, test_hints,
                      test_dialects_of_programs, test_exports, test_newcomers, test_more_newcomers, test_defects,
                      test_more_defects, test_report_files, test_copies, test_frequent_values, test_candidates,
-                     test_npy, test_generators, test_programs, test_simulators, test_program_columns, test_watch,
+                     test_energy, test_npy, test_generators, test_programs, test_simulators, test_program_columns, test_watch,
                      test_help, test_progress, test_report, test_readme):
             if ONLY and test.__name__[5:] not in ONLY:
                 continue
