@@ -807,6 +807,38 @@ TEST a_generator_call_is_an_item(void)
     PASS();
 }
 
+/* Items of a data set: those of one replicate more. */
+static size_t items_of(size_t n, size_t features)
+{
+    size_t totals[2] = { 0, 0 };
+    for (size_t k = 0; k < 2; k++) {
+        npksd_options options = small_options();
+        npksd_tester *tester = NULL;
+        options.features = features;
+        options.replicates += k;
+        if (npksd_tester_create(&tester, n, 1, chain_sample, NULL, &options) != NPKSD_OK)
+            return 0;
+        npksd_tester_progress(tester, NULL, &totals[k]);
+        npksd_tester_destroy(tester);
+    }
+    return totals[1] - totals[0];
+}
+
+/* Twice the rows are four times the work, or twice with features; twice the features, twice the work. */
+TEST items_grow_as_stated(void)
+{
+    enum { N = 1024 };
+    size_t n1 = items_of(N, 0), n2 = items_of(2 * N, 0), n4 = items_of(4 * N, 0);
+    ASSERT(n1 > 0 && n4 - n2 > 3 * (n2 - n1) && n4 - n2 <= 4 * (n2 - n1));
+    n1 = items_of(N, 512), n2 = items_of(2 * N, 512), n4 = items_of(4 * N, 512);
+    ASSERT_EQ_FMT(2 * (n2 - n1), n4 - n2, "%zu");
+    ASSERT(n1 > 0 && n4 < items_of(4 * N, 0));
+    n2 = items_of(N, 1024), n4 = items_of(N, 2048);
+    ASSERT_EQ_FMT(2 * (n2 - n1), n4 - n2, "%zu");
+    ASSERT(n2 > n1);
+    PASS();
+}
+
 TEST step_errors_are_sticky(void)
 {
     npksd_options options = small_options();
@@ -887,5 +919,6 @@ SUITE(suite_determinism)
     RUN_TEST(a_pending_check_fails);
     RUN_TEST(progress_with_workers);
     RUN_TEST(a_generator_call_is_an_item);
+    RUN_TEST(items_grow_as_stated);
     RUN_TEST(step_errors_are_sticky);
 }

@@ -93,6 +93,27 @@ TEST size_grows_as_stated(void)
     PASS();
 }
 
+/* With the square of a score's features, once for each column: RBF has 2 beside its bumps if there is no summary. */
+TEST size_grows_with_features(void)
+{
+    static const size_t ms[] = { 1, 2, 4 };
+    size_t bytes[3][3];
+    for (size_t k = 0; k < 3; k++)
+        for (size_t f = 0; f < 3; f++) {
+            npksd_options options = small_options();
+            set_options(&options, "rbf none fit_rows=1000");
+            options.basis = ((size_t)64 << f) - 2;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_size(SMALL_N, ms[k], &options, &bytes[k][f]));
+        }
+    size_t columns = 8 * (bytes[2][2] - bytes[1][2]) / (bytes[1][2] - bytes[0][2]);
+    ASSERT(columns >= 15 && columns <= 17);
+    for (size_t k = 0; k < 3; k++) {
+        size_t growth = 8 * (bytes[k][2] - bytes[k][1]) / (bytes[k][1] - bytes[k][0]);
+        ASSERT(growth >= 30 && growth <= 34);
+    }
+    PASS();
+}
+
 /* What only drawing needs is not in a blob: less memory, whatever the options; the header names a size. */
 TEST loaded_is_smaller(void)
 {
@@ -610,6 +631,7 @@ SUITE(suite_memory)
     RUN_TEST(one_allocation);
     RUN_TEST(size_as_stated);
     RUN_TEST(size_grows_as_stated);
+    RUN_TEST(size_grows_with_features);
     RUN_TEST(loaded_is_smaller);
     RUN_TEST(aligned_for_numbers);
     RUN_TEST(size_beyond_counting);
