@@ -206,28 +206,22 @@ TEST whole_data_sets(void)
     PASS();
 }
 
-/* Scales that are more than six halvings apart are not made by squaring. */
-TEST scales_far_apart(void)
-{
-    static const npksd_real far[] = { 1, (npksd_real)0.0078125 };
-    npksd_options options = quick_options();
-    npksd_result result;
-    options.scales = far;
-    options.scale_count = 2;
-    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
-    PASS();
-}
-
-/* Waves of rows that are many bandwidths away: angles are clamped. */
+/* Waves of rows that are many bandwidths away: angles are clamped, so that half the bandwidth changes the unit of ksd2
+   and nothing else. */
 TEST waves_out_of_range(void)
 {
     npksd_options options = quick_options();
-    npksd_result result;
-    options.features = 5;
-    options.standardize = 0;
+    npksd_result whole, half;
+    set_options(&options, "stein mirror features=5 unscaled");
     options.bandwidth = sizeof(npksd_real) == 4 ? (npksd_real)1e-12 : (npksd_real)1e-100;
-    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &result));
-    ASSERT(finite_bits(&result.statistic, 1));
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &whole));
+    options.bandwidth /= 2;
+    ASSERT_STATUS(NPKSD_OK, npksd_test(data, SMALL_N, SMALL_M, chain_sample, NULL, &options, &half));
+    ASSERT(finite_bits(&whole.statistic, 1) && finite_bits(&whole.ksd2, 1));
+    ASSERT_IN_RANGE(4, (double)half.ksd2 / (double)whole.ksd2, 1e-6);
+    half.bandwidth = whole.bandwidth;
+    half.ksd2 = whole.ksd2;
+    ASSERT(same_result(&whole, &half));
     PASS();
 }
 
@@ -869,7 +863,6 @@ SUITE(suite_paths)
     RUN_TEST(scales_are_copied);
     RUN_TEST(whole_data_sets);
     RUN_TEST(data_sets_of_a_fit);
-    RUN_TEST(scales_far_apart);
     RUN_TEST(waves_out_of_range);
     RUN_TEST(neighbours_not_drawn);
     RUN_TEST(neighbours_of_other_families);
