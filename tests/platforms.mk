@@ -211,11 +211,14 @@ check-cblas: $(REPORTS)
 	@$(call blas,openblas,int)
 	@$(call blas,openblas64,int64_t,-s suite_s) # other integers, the same arithmetic: statistic, scores, samples
 
-# Every macro that replaces something: each is called, and the answers are the same.
+# Every macro that replaces something: each is called, what it replaces is not, and the answers are the same.
 HOOKED = exp log sqrt sin cos memcpy memset gemm assert
+REPLACED = (^|[^A-Za-z0-9_])(exp|log|sqrt|sin|cos|memcpy|memset)f? *[(]
 hooks = set -e; mkdir -p $(P)/hooks; $(CC) -std=c99 -O2 -I.. -include hooks.h -c impl.c -o $(P)/hooks/impl.o; \
 	for name in $(HOOKED); do $(NM) -u $(P)/hooks/impl.o | grep -q "hook_$$name\$$" || \
 		{ echo "npksd.h does not call hook_$$name"; exit 1; }; done; \
+	$(CC) -std=c99 -I.. -include hooks.h -E impl.c | awk '/^\# / { ours = /npksd[.]h"/; next } ours && /$(REPLACED)/ { \
+		print "npksd.h: not replaced:" $$0; bad = 1 } END { exit bad }'; \
 	$(call same,double,$(NEAR),hooks,$(CC) -std=c99 -O2 -include hooks.h hooks.c,)
 
 check-hooks: $(REPORTS)
