@@ -546,6 +546,43 @@ TEST workspace_one_byte_short(void)
     PASS();
 }
 
+/* A worker's scratch, too: marked bytes on both sides, every address, and so many columns in turn that the last number
+   now and then ends where the scratch does. One byte less is refused, and not one is written. */
+TEST exact_scratch(void)
+{
+    enum { COUNT = 2, MOST = 8 };
+    for (size_t m = 1; m <= MOST; m++) {
+        npksd_options options = small_options();
+        npksd_real expected[COUNT * (MOST + 3)], found[COUNT * (MOST + 3)];
+        npksd_tester *tester = NULL;
+        npksd_worker worker;
+        set_options(&options, "gauss diagnose fit_rows=40 pilot=3");
+        memset(&worker, 0, sizeof worker);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, m, chain_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 1, COUNT, expected));
+        size_t bytes = npksd_tester_scratch_size(tester), all = GUARD + 64 + bytes + GUARD;
+        size_t used = COUNT * npksd_tester_width(tester) * sizeof *found;
+        unsigned char *block = (unsigned char *)malloc(all);
+        ASSERT(block);
+        for (size_t offset = 0; offset < 32; offset++) {
+            size_t before = GUARD + 32 - (size_t)((uintptr_t)(block + GUARD) % 32) + offset;
+            memset(block, UNTOUCHED, all);
+            worker.scratch = block + before;
+            worker.scratch_bytes = bytes - 1;
+            ASSERT_STATUS(NPKSD_ERROR_MEMORY, npksd_tester_replicates(tester, &worker, 1, COUNT, found));
+            ASSERT(untouched(block, all));
+            worker.scratch_bytes = bytes;
+            ASSERT_STATUS(NPKSD_OK, npksd_tester_replicates(tester, &worker, 1, COUNT, found));
+            ASSERT_MEM_EQ(expected, found, used);
+            ASSERT(untouched(block, before) && untouched(block + before + bytes, all - before - bytes));
+        }
+        free(block);
+        npksd_tester_destroy(tester);
+    }
+    PASS();
+}
+
 /* A workspace that was used before and is full of old numbers gives the same answer. */
 TEST dirty_workspace(void)
 {
@@ -645,6 +682,7 @@ SUITE(suite_memory)
     }
     RUN_TEST(bootstrap_without_generator);
     RUN_TEST(workspace_one_byte_short);
+    RUN_TEST(exact_scratch);
     RUN_TEST(dirty_workspace);
     RUN_TEST1(every_callback_fails_once, 0);
     RUN_TEST1(every_callback_fails_once, 1);
