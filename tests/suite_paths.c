@@ -466,6 +466,32 @@ TEST arguments_of_workers(void)
     PASS();
 }
 
+/* A number that is none among those given: nothing is taken, neither those before it nor those behind. */
+TEST merge_all_or_nothing(void)
+{
+    npksd_options options = quick_options();
+    npksd_real values[5] = { 100, 101, 102, 103, 104 }, drawn[2][SMALL_REPLICATES];
+    size_t done[2] = { 0, 0 };
+    for (int merged = 0; merged < 2; merged++) {
+        npksd_tester *tester = make(&options);
+        ASSERT(tester);
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_prepare(tester));
+        for (size_t k = 0; k < 5 && merged; k++) {
+            npksd_real kept = values[k];
+            values[k] = k % 2 ? not_a_number() : plus_infinity();
+            ASSERT_STATUS(NPKSD_ERROR_NONFINITE, npksd_tester_merge(tester, 0, 5, values));
+            values[k] = kept;
+        }
+        npksd_tester_progress(tester, &done[merged], NULL);
+        ASSERT_STATUS(NPKSD_OK, finish(tester));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_null(tester, drawn[merged], SMALL_REPLICATES, NULL));
+        npksd_tester_destroy(tester);
+    }
+    ASSERT_EQ_FMT(done[0], done[1], "%zu");
+    ASSERT_MEM_EQ(drawn[0], drawn[1], sizeof drawn[0]);
+    PASS();
+}
+
 /* A worker with an rng and a source of its own, in the tester's scratch or in its own. */
 TEST worker_of_its_own(void)
 {
@@ -871,6 +897,7 @@ SUITE(suite_paths)
     RUN_TEST(arguments_of_a_tester);
     RUN_TEST(after_an_error);
     RUN_TEST(arguments_of_workers);
+    RUN_TEST(merge_all_or_nothing);
     RUN_TEST(worker_of_its_own);
     RUN_TEST(rng_without_streams_and_workers);
     RUN_TEST(bootstrap_has_no_replicates);
