@@ -523,7 +523,8 @@ TEST restarts_with_an_equal_null(int other_n)
     npksd_options options = small_options();
     for (size_t k = 0; k < 2; k++) {
         options.seed = other_n ? 1 : 1 + k;
-        ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&testers[k], other_n ? N + k : N, 1, rare_sample, NULL, &options));
+        ASSERT_STATUS(NPKSD_OK,
+                      npksd_tester_create(&testers[k], N + (other_n ? k : 0), 1, rare_sample, NULL, &options));
         ASSERT_STATUS(NPKSD_OK, finish(testers[k]));
         ASSERT_STATUS(NPKSD_OK, npksd_tester_null(testers[k], nulls[k], SMALL_REPLICATES, NULL));
     }
