@@ -243,6 +243,51 @@ TEST trials_share_no_numbers(int own_generator)
     PASS();
 }
 
+/* The built-in generator as a caller's: replicate r is stream r, in order and once; all else has other streams. */
+typedef struct sought {
+    npksd_rng_state state;
+    npksd_rng rng;
+    size_t replicates, others, wrong;
+} sought;
+
+static uint64_t sought_word(void *user_data)
+{
+    sought *s = (sought *)user_data;
+    return s->rng.next_fn(s->rng.user_data);
+}
+
+static void sought_stream(uint64_t stream, void *user_data)
+{
+    sought *s = (sought *)user_data;
+    int replicate = stream >> 56 == 0;
+    s->wrong += replicate && stream != s->replicates;
+    s->replicates += (size_t)replicate;
+    s->others += (size_t)!replicate;
+    s->rng.seek_fn(stream, s->rng.user_data);
+}
+
+TEST streams_of_their_own(size_t v)
+{
+    npksd_options options = variant_options(v);
+    npksd_tester *tester = NULL;
+    npksd_result result;
+    sought s;
+    size_t expected = has_null(&options) ? SMALL_REPLICATES : 0;
+    memset(&s, 0, sizeof s);
+    s.rng = npksd_rng_seeded(&s.state, options.seed, 0);
+    options.rng.next_fn = sought_word;
+    options.rng.seek_fn = sought_stream;
+    options.rng.user_data = &s;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, SMALL_M, chain_sample, NULL, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, data, &result, NULL));
+    npksd_tester_destroy(tester);
+    ASSERT_EQ_FMT((size_t)0, s.wrong, "%zu");
+    ASSERT_EQ_FMT(expected, s.replicates, "%zu");
+    ASSERT(s.others > 0);
+    PASS();
+}
+
 /* ======== other ways to the same numbers ======== */
 
 enum { WIDTH_MOST = SMALL_M + 3 }; /* with diagnose: T, the columns, the largest column and pair */
@@ -882,6 +927,7 @@ static void run_variants(void)
         if (has_null(&options))
             RUN_VARIANT(p_value_from_null_values);
         RUN_VARIANT(own_rng_with_streams_equals_built_in);
+        RUN_VARIANT(streams_of_their_own);
         RUN_VARIANT(sequential_rng);
         RUN_VARIANT(checks_do_not_disturb_each_other);
         RUN_VARIANT(scores_do_not_disturb_steps);
