@@ -102,7 +102,8 @@
  *     Rows are centred and scaled by the fit sample; scaled values are clamped to +-1e6 (float
  *     1e4), so data near 1e300 is fine. In a column that is constant in the fit sample, MARGIN sees
  *     any other normal number. NaN and infinity are refused, even under -ffast-math; results are
- *     then correct to 1e-7. Cost of a data set: order n^2 m, or n F m with features F.
+ *     then correct to 1e-7. Float hardly sees changes of correlations that stay above 0.999.
+ *     Cost of a data set: order n^2 m, or n F m with features F.
  *     Limits: 2^28 rows, 4e6 columns, 256 features per coordinate (GAUSS: any), 16 scales;
  *     standardize = 0: distances of rows from 1e-140 to 1e140 (float 1e-15 to 1e15).
  *
@@ -607,7 +608,8 @@ NPKSD_API npksd_status npksd_statistic(const npksd_real *rows, const npksd_real 
                                        size_t m, const npksd_real *weights,
                                        const npksd_options *options, npksd_real *out);
 /* The statistic of rows and scores as given, no scaling. weights NULL = 1/m each; bandwidth must be
-   > 0. Uses kernel, form, statistic (V or U), features, seed, rng, allocator, scales[0] (or 1). */
+   > 0. Uses kernel, form, statistic (V or U), features, seed, rng, allocator, scales[0] (or 1).
+   Rows beyond 1e6 (float 1e3) bandwidths from the columns' medians lose digits to each other. */
 
 #ifdef __cplusplus
 }
@@ -720,7 +722,7 @@ static const npksd_real NPKSDI_ANGLE_MAX = NPKSDI_PICK(1e4f, 1e9);
 static const npksd_real NPKSDI_TIE = NPKSDI_PICK(1e-3f, 1e-8);      /* closer values are equal */
 static const npksd_real NPKSDI_ROUNDING = NPKSDI_PICK(1e-3f, 1e-6); /* least deviation / mean */
 static const npksd_real NPKSDI_CLOSEST = NPKSDI_PICK(0.03f, 1e-3);  /* deviation of a correlation */
-static const npksd_real NPKSDI_CHANGED = NPKSDI_PICK(5e-4f, 1e-7);  /* a smaller change is none */
+static const npksd_real NPKSDI_CHANGED = NPKSDI_PICK(5e-4f, 1e-7);  /* a quarter is rounding */
 static const npksd_real NPKSDI_KNOTS_LEAST = NPKSDI_C(1e-6);        /* least range of knots */
 static const npksd_real NPKSDI_SKEW_LEAST = NPKSDI_PICK(0.05f, 0.01); /* a smaller one is none */
 
@@ -1317,8 +1319,7 @@ static int npksdi_in_range(npksd_real value, npksd_real low, npksd_real high)
 NPKSDI_APART void npksdi_blob_word(npksdi_walk *walk, uint64_t *value, size_t bytes)
 {
     int reading = walk->mode_ == NPKSDI_READ, cut = reading && walk->size_ - walk->at_ < bytes;
-    *value = reading ? 0 : *value;
-    walk->bad_ |= cut;
+    *value = reading ? 0 : *value; /* a blob that is cut has no length that its options ask for */
     for (size_t k = 0; k < bytes && !cut; k++, walk->at_++)
         if (reading)
             *value |= (uint64_t)walk->blob_[walk->at_] << (8 * k);
@@ -3082,7 +3083,8 @@ static npksd_real npksdi_pair_apart2(npksd_real r, npksd_real expected)
 {
     npksd_real room = (1 - expected * expected) * (1 - r * expected), least = NPKSDI_CLOSEST;
     npksd_real apart2 = npksdi_square(r - expected) / npksdi_max(room, npksdi_square(least));
-    return apart2 > npksdi_square(NPKSDI_CHANGED) ? apart2 : 0;
+    npksd_real sure = 16 * apart2 / npksdi_square(NPKSDI_CHANGED) - 1; /* from 0 on: no jump */
+    return apart2 * npksdi_max(0, npksdi_min(sure / 15, 1));
 }
 static npksd_real npksdi_largest_pair(const npksdi_model *model, const npksdi_scratch *w)
 {
@@ -3396,9 +3398,10 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
         model->raised_[r] = npksdi_abs(model->null_[r * model->width_]);
     if (used > 0)
         size = npksdi_max(size, npksdi_median(model->raised_, used));
-    npksd_real least = NPKSDI_TIE * npksdi_rounding(model, 0);
+    unsigned kind = model->number_[0].kind_; /* of correlations, as in npksdi_report_pairs */
+    npksd_real least = kind == NPKSD_COMPONENT_PAIR ? NPKSDI_C(0.1) : npksdi_rounding(model, 0);
     return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size,
-                      npksdi_in_units(model, model->number_[0].kind_, least));
+                      npksdi_in_units(model, kind, NPKSDI_TIE * least));
 }
 
 /* How many of the first `used` values of a column reach tau, once raised; raised_ keeps them. */
@@ -3639,8 +3642,7 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
         low = npksdi_min(low, kept[a * m + j]);
         high = npksdi_max(high, kept[a * m + j]);
     }
-    model->box_low_[j] = low;
-    model->box_high_[j] = high;
+    model->box_low_[j] = low, model->box_high_[j] = high;
     model->centre_[j] = low;
     model->scale_[j] = 0; /* constant: its scale waits for the others' */
     if (!(high > low)) {
@@ -3698,8 +3700,7 @@ static void npksdi_range_item(npksd_tester *t, size_t j)
         repeats += !(sorted[a] > sorted[a - 1]);
     cut = sorted[count - 1 - cut] > sorted[cut] ? cut : 0;
     npksd_real range = sorted[count - 1 - cut] - sorted[cut];
-    model->x_low_[j] = sorted[0];
-    model->x_high_[j] = sorted[count - 1];
+    model->x_low_[j] = sorted[0], model->x_high_[j] = sorted[count - 1];
     model->knot_low_[j] = sorted[cut];
     model->knot_inverse_[j] = 1 / npksdi_max(range, NPKSDI_KNOTS_LEAST);
     if ((npksd_real)repeats > NPKSDI_C(0.05) * (npksd_real)count && !npksdi_is_constant(model, j)) {
@@ -4018,8 +4019,7 @@ static void npksdi_refer_item(npksd_tester *t, size_t k)
         npksdi_settle_counts(model, model->counts_ + k * (NPKSDI_CODES + 1), R, moments);
         model->means_[k] /= R;
         model->squares_[k] = moments[1];
-        w->score_mean_[k] = moments[0];
-        w->score_inverse_[k] = moments[3];
+        w->score_mean_[k] = moments[0], w->score_inverse_[k] = moments[3];
         return;
     }
     for (size_t a = 0, padded = npksdi_padded(model->pair_columns_); a < model->pair_columns_; a++)
@@ -4404,18 +4404,21 @@ static void npksdi_put(npksd_real *array, size_t i, npksd_real value)
         array[i] = value;
 }
 
-/* To report: the mean of unclamped values minus the generator's, in sd. */
+/* To report: the mean of unclamped values minus the generator's, in sd; constant: its sign alone. */
 static npksd_real npksdi_column_shift(const npksdi_model *model, const npksdi_scratch *w, size_t i)
 {
-    npksd_real shift = 0, most = NPKSDI_LARGEST;
+    int constant = npksdi_is_constant(model, i);
+    npksd_real shift = 0, size = 0, most = constant ? NPKSDI_LARGEST : NPKSDI_HUGE;
     for (size_t a = 0; a < model->n_; a++) {
-        npksd_real x = w->rows_[a * model->m_ + i], z = npksdi_unclamped(x, model->ruler_[i]);
+        npksd_real x = w->rows_[a * model->m_ + i], z = x / 2 - model->centre_[i] / 2;
+        z = constant ? z : npksdi_unclamped(x, model->ruler_[i]);
         if (!npksdi_finite(&z, 1)) /* by bits: -ffast-math knows no infinity */
             z = x > model->centre_[i] ? NPKSDI_HUGE : -NPKSDI_HUGE;
-        shift += npksdi_clamp(z, NPKSDI_HUGE) / (npksd_real)model->n_;
+        z = npksdi_clamp(z, most) / (npksd_real)model->n_;
+        shift += z, size += npksdi_abs(z);
     }
-    if (npksdi_is_constant(model, i))
-        return shift > 0 ? most : shift < 0 ? -most : 0;
+    if (constant)
+        return npksdi_abs(shift) > NPKSDI_TIE * size ? (shift > 0 ? most : -most) : 0;
     return shift - model->means_[i];
 }
 
@@ -4452,8 +4455,7 @@ static void npksdi_report_pairs(npksd_tester *t, npksd_diagnosis *d)
     for (size_t a = 1; a < model->pair_columns_; a++)
         for (size_t b = 0; b < a; b++) {
             npksd_pair pair;
-            pair.first = model->paired_[b];
-            pair.second = model->paired_[a];
+            pair.first = model->paired_[b], pair.second = model->paired_[a];
             pair.observed =
                 npksdi_correlation(model, w, w->pair_sums_, (npksd_real)model->n_, a, b);
             pair.expected = npksdi_moment(model->correlations_, model->pair_columns_, a, b);
@@ -5006,9 +5008,7 @@ NPKSDI_DEF npksd_status npksd_self_check(size_t n, size_t m, npksd_sample_fn sam
     npksd_real *p = (npksd_real *)npksdi_alloc(&o.allocator, bytes);
     NPKSDI_REFUSE(p == NULL, NPKSD_ERROR_MEMORY);
     NPKSD_MEMSET(&found, 0, sizeof found);
-    found.runs = runs;
-    found.repeatable = 1;
-    o.stop_after = 0; /* its p-values would not look uniform */
+    found.runs = runs, found.repeatable = 1;
     uint64_t seed = o.seed, own = o.rng.next_fn != NULL ? UINT64_C(1) << 32 : 0;
     for (size_t k = 0; k < runs && status == NPKSD_OK; k++) {
         npksd_tester *t = NULL;
@@ -5052,8 +5052,7 @@ NPKSDI_DEF npksd_status npksd_power(size_t n, size_t m, npksd_sample_fn sample_f
     }
     npksd_tester_destroy(t);
     NPKSDI_TRY(status);
-    result->runs = runs;
-    result->rejected = rejected;
+    result->runs = runs, result->rejected = rejected;
     result->power = npksdi_share(rejected, runs);
     npksdi_interval(rejected, runs, 1, &result->low, &result->high);
     return NPKSD_OK;
@@ -5510,9 +5509,9 @@ static npksd_real npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
     npksdi_set_bandwidth(model, sigma);
     for (size_t j = 0; j < m; j++) {
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
-        for (size_t a = 0; a < n; a++)
-            model->centre_[j] += (rows[a * m + j] - rows[j]) / (npksd_real)n;
-        model->centre_[j] += rows[j];
+        for (size_t a = 0; a < n; a++) /* the median: a row far out must not move the others */
+            w->x_[a] = rows[a * m + j];
+        model->centre_[j] = npksdi_median(w->x_, n);
     }
     npksdi_count_columns(model, w);
     npksdi_clear_stein_sums(model, w);

@@ -32,7 +32,7 @@
 #define REF_LEAST_SKEW     0.05 /* a smaller skewness is none */
 #define REF_TIE            1e-3 /* closer values of T are equal */
 #define REF_CLOSEST        0.03 /* least deviation of a correlation */
-#define REF_CHANGED        5e-4 /* in units of its deviation; less is rounding */
+#define REF_CHANGED        5e-4 /* in units of its deviation; a quarter is rounding */
 #else
 #define REF_CLAMP          1e6
 #define REF_CLAMP_OPERATOR 1e140

@@ -446,7 +446,8 @@ REF_FN double ref_pair_apart(double r, double expected)
 {
     double room = (1 - expected * expected) * (1 - r * expected);
     double apart = fabs(r - expected) / fmax(sqrt(fmax(room, 0)), REF_CLOSEST);
-    return apart > REF_CHANGED ? apart : 0;
+    double sure = (16 * pow(apart / REF_CHANGED, 2) - 1) / 15; /* less than 0: rounding */
+    return apart * sqrt(fmax(0, fmin(sure, 1)));
 }
 
 REF_FN double ref_largest_pair(const ref_tester *t, const npksd_real *rows)

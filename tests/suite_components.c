@@ -37,7 +37,7 @@ static enum greatest_test_res compare_verdict(const char *name, const ref_tester
     double T = (double)result->statistic,
            reach = ref_tolerance(T, null_values, b, ref_is_single(ref));
     if (ref_is_single(ref) && ref->number[0].kind == NPKSD_COMPONENT_PAIR) /* rounding of a correlation */
-        reach = fmax(reach, 1e-3 * REF_TIE);
+        reach = fmax(reach, 0.1 * REF_TIE);
     memcpy(raised, null_values, b * sizeof *raised);
     ref_raise(raised, b, reach);
     npksd_real p = ref_p_value(result->statistic, raised, b);

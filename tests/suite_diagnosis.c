@@ -730,6 +730,14 @@ TEST shift_of_a_constant_column(void)
         ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
         ASSERT_AGREE("shift", move * most, shift[1], 0);
     }
+    /* of rows on both sides the mean decides, however small the more numerous moves; of a balance it is none */
+    static const double balances[] = { -1, 0, 1 };
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t a = 0; a < SMALL_N; a++)
+            rows[a * SMALL_M + 1] = (npksd_real)(-3 + (a == 4 ? SMALL_N - 1 + balances[k] : -1));
+        ASSERT_STATUS(NPKSD_OK, npksd_tester_check(tester, rows, &result, &found));
+        ASSERT_AGREE("shift of a mean", balances[k] * most, shift[1], 0);
+    }
     npksd_tester_destroy(tester);
     PASS();
 }

@@ -583,6 +583,30 @@ TEST far_values_are_clamped(void)
     PASS();
 }
 
+static int tiny_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *user_data)
+{
+    for (size_t k = 0; k < count * m; k++)
+        rows[k] = *(const npksd_real *)user_data * npksd_normal(rng);
+    return 0;
+}
+
+/* A score too large for a number is the largest one of its sign. */
+TEST scores_beyond_range(void)
+{
+    npksd_real unit = 4 * either((npksd_real)DBL_MIN, FLT_MIN), rows[2] = { 40 * unit, -40 * unit }, scores[2];
+    npksd_options options = fit_options(100);
+    npksd_tester *tester;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_create(&tester, SMALL_N, 1, tiny_sample, &unit, &options));
+    ASSERT_STATUS(NPKSD_OK, finish(tester));
+    ASSERT_STATUS(NPKSD_OK, npksd_tester_scores(tester, rows, 2, scores));
+    double most = either(DBL_MAX, (double)FLT_MAX);
+    ASSERT_AGREE("score far above", -most, scores[0], 0);
+    ASSERT_AGREE("score far below", most, scores[1], 0);
+    npksd_tester_destroy(tester);
+    PASS();
+}
+
 /* A picture of 28 x 28: scores are linear, so scores at the centre and one step along each axis
    give theta back, and (A + ridge) theta = -c can be checked for a few coordinates unsolved. */
 TEST many_coordinates(void)
@@ -680,5 +704,6 @@ SUITE(suite_scores)
     RUN_TESTp(scores_in_the_callers_units, NPKSD_ESTIMATOR_GAUSS);
     RUN_TESTp(scores_in_the_callers_units, NPKSD_ESTIMATOR_AUTO);
     RUN_TEST(far_values_are_clamped);
+    RUN_TEST(scores_beyond_range);
     RUN_TEST(many_coordinates);
 }
