@@ -5511,7 +5511,7 @@ static npksd_real npksdi_statistic_of(npksd_tester *t, const npksd_real *rows,
         w->weights_[j] = weights != NULL ? weights[j] : 1 / (npksd_real)m;
         for (size_t a = 0; a < n; a++) /* the median: a row far out must not move the others */
             w->x_[a] = rows[a * m + j];
-        model->centre_[j] = npksdi_median(w->x_, n);
+        model->centre_[j] = npksdi_find(w->x_, n, n / 2);
     }
     npksdi_count_columns(model, w);
     npksdi_clear_stein_sums(model, w);
