@@ -3665,18 +3665,18 @@ static void npksdi_scale_column(npksdi_model *model, const npksd_real *kept, siz
 }
 
 /* Constant columns: any other value must be seen. standardize = 0: all have the same unit. */
-static void npksdi_scale_constants(npksdi_model *model, npksd_real *sorted)
+static void npksdi_scale_constants(npksdi_model *model, npksd_real *positives)
 {
     size_t positive = 0;
     for (size_t j = 0; j < model->m_; j++)
         if (model->scale_[j] > 0)
-            sorted[positive++] = model->scale_[j];
-    npksdi_sort(sorted, positive);
+            positives[positive++] = model->scale_[j];
     int one_unit = positive > 0 && !model->options_.standardize;
+    npksd_real middle = one_unit ? npksdi_find(positives, positive, positive / 2) : 0;
     for (size_t j = 0; j < model->m_; j++) {
         npksd_real least = npksdi_abs(model->centre_[j]);
         least *= positive > 0 ? NPKSDI_ROUNDING : NPKSDI_C(1e-6);
-        least = one_unit ? NPKSDI_C(1e-3) * sorted[positive / 2] : least;
+        least = one_unit ? NPKSDI_C(1e-3) * middle : least;
         if (!(model->scale_[j] > 0))
             model->scale_[j] = npksdi_max(least, NPKSDI_TINY);
         npksdi_set_ruler(model, j);
@@ -4673,6 +4673,7 @@ static npksd_status npksdi_tester_install(npksd_tester **tester, npksd_tester *p
     NPKSDI_REFUSE(workspace == NULL || needed == 0 || bytes < needed, NPKSD_ERROR_MEMORY);
     npksd_tester *t = *tester = (npksd_tester *)npksdi_aligned(workspace);
     npksdi_walk walk = npksdi_walk_begin(NPKSDI_PLACE, t);
+    NPKSDI_ALLOW((unsigned char *)workspace, needed, needed);
     NPKSD_MEMSET(workspace, 0, needed);
     *t = *plan;
     npksdi_room(&walk, 1, 1, sizeof *t);

@@ -355,7 +355,7 @@ def make_builds():
         sys.exit("mutants: needs pkg-config and OpenBLAS")
     else:
         print("skipped: the BLAS build, which needs pkg-config and OpenBLAS")
-    # forbidden bytes stay in a workspace: not for the suites that use one twice
+    # forbidden bytes are in a workspace: not for the suites that read it as bytes
     builds.append(Build("sanitized", [SANITIZERS, "-fno-sanitize-recover=all"], [SANITIZERS], include="red_zone.h",
                         without=("suite_memory", "suite_regressions")))
     return builds

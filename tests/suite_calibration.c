@@ -463,6 +463,42 @@ TEST constant_coordinate(int estimator)
     PASS();
 }
 
+/* Without scaling, a constant column's unit is a thousandth of the middle deviation, wherever its column stands. */
+static int three_units_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *order)
+{
+    static const npksd_real units[] = { 1, 10, 100 };
+    const size_t *place = (const size_t *)order;
+    for (size_t a = 0; a < count; a++) {
+        for (size_t i = 0; i < 3; i++)
+            rows[a * m + place[i]] = units[i] * npksd_normal(rng);
+        rows[a * m + 3] = 7;
+    }
+    return 0;
+}
+
+TEST unit_of_a_constant(void)
+{
+    enum { N = 20, M = 4 };
+    static size_t orders[][3] = { { 0, 1, 2 }, { 1, 0, 2 }, { 2, 1, 0 }, { 1, 2, 0 }, { 2, 0, 1 }, { 0, 2, 1 } };
+    npksd_result first, result;
+    npksd_options options = constant_options();
+    options.components = NPKSD_COMPONENT_STEIN | NPKSD_COMPONENT_MIRROR;
+    options.estimator = NPKSD_ESTIMATOR_GAUSS;
+    options.summary = NPKSD_SUMMARY_NONE;
+    options.standardize = 0;
+    for (size_t k = 0; k < 6; k++) {
+        npksd_real rows[N * M];
+        npksd_rng_state state;
+        npksd_rng rng = npksd_rng_seeded(&state, test_seed, 75);
+        three_units_sample(rows, N, M, &rng, orders[k]);
+        rows[3] += (npksd_real)0.05; /* five units */
+        ASSERT_STATUS(NPKSD_OK, npksd_test(rows, N, M, three_units_sample, orders[k], &options, &result));
+        first = k == 0 ? result : first;
+        ASSERT_AGREE("T", first.statistic, result.statistic, either(1e-9, 1e-3) * fabs((double)first.statistic));
+    }
+    PASS();
+}
+
 /* MARGIN sees the next number, in one row of all, and knows the column. */
 static int pinned_sample(npksd_real *rows, size_t count, size_t m, npksd_rng *rng, void *value)
 {
@@ -822,6 +858,7 @@ SUITE(suite_calibration)
     RUN_TESTp(constant_generator, 20);
     RUN_TESTp(constant_coordinate, NPKSD_ESTIMATOR_AUTO);
     RUN_TESTp(constant_coordinate, NPKSD_ESTIMATOR_GAUSS);
+    RUN_TEST(unit_of_a_constant);
     RUN_TESTp(next_to_a_constant, 7.0);
     RUN_TESTp(next_to_a_constant, 0.0);
     RUN_TESTp(next_to_a_constant, either(-1e300, -1e30));

@@ -375,9 +375,8 @@ TEST other_options_do_not_count(void)
 }
 
 /* Far apart: kernels have a least value, which is the same for one that is made by squaring another. */
-TEST least_kernel_is_the_same(void)
+TEST least_kernel_is_the_same(npksd_real scale)
 {
-    static const npksd_real quarter = (npksd_real)0.25;
     npksd_options options = npksd_default_options();
     npksd_real rows[2] = { 0, 0 }, scores[2] = { 0, 0 }, own, squared;
     options.statistic = NPKSD_STATISTIC_U;
@@ -385,8 +384,8 @@ TEST least_kernel_is_the_same(void)
         options.bandwidth = 1;
         options.scale_count = 0;
         ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &own));
-        options.bandwidth = 2;
-        options.scales = &quarter;
+        options.bandwidth = 1 / (npksd_real)sqrt((double)scale);
+        options.scales = &scale;
         options.scale_count = 1;
         ASSERT_STATUS(NPKSD_OK, npksd_statistic(rows, scores, 2, 1, NULL, &options, &squared));
         ASSERT_AGREE("squared", 1, (double)squared / (double)own, either(1e-12, 1e-4));
@@ -574,7 +573,8 @@ SUITE(suite_statistic)
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(first_scale_counts, NPKSD_KERNEL_IMQ);
     RUN_TEST(other_options_do_not_count);
-    RUN_TEST(least_kernel_is_the_same);
+    RUN_TESTp(least_kernel_is_the_same, (npksd_real)0.5);
+    RUN_TESTp(least_kernel_is_the_same, (npksd_real)0.25);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_GAUSS);
     RUN_TESTp(equal_rows_far_out, NPKSD_KERNEL_IMQ);
     RUN_TESTp(row_far_out, NPKSD_KERNEL_GAUSS);
