@@ -3398,7 +3398,7 @@ static npksd_real npksdi_tolerance(const npksdi_model *model, npksd_real tau, si
         model->raised_[r] = npksdi_abs(model->null_[r * model->width_]);
     if (used > 0)
         size = npksdi_max(size, npksdi_median(model->raised_, used));
-    unsigned kind = model->number_[0].kind_; /* of correlations, as in npksdi_report_pairs */
+    unsigned kind = model->number_[0].kind_; /* PAIR rounds as in npksdi_report_pairs */
     npksd_real least = kind == NPKSD_COMPONENT_PAIR ? NPKSDI_C(0.1) : npksdi_rounding(model, 0);
     return npksdi_max(NPKSDI_C(0.1) * NPKSDI_TIE * size,
                       npksdi_in_units(model, kind, NPKSDI_TIE * least));
